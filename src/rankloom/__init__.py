@@ -1,0 +1,34 @@
+"""Rankloom: learned image and video search that you own, and its rankers as a learning-to-rank library.
+
+Importing the package loads nothing heavy: each public name is fetched from its module on first use.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "RankingData": "rankloom.core",
+    "evaluate": "rankloom.metrics",
+    "compare": "rankloom.metrics",
+    "make_ranker": "rankloom.rankers",
+    "load_ranker": "rankloom.rankers",
+}
+
+__all__ = ["RankingData", "__version__", "compare", "evaluate", "load_ranker", "make_ranker"]
+
+if TYPE_CHECKING:
+    from rankloom.core import RankingData
+    from rankloom.metrics import compare, evaluate
+    from rankloom.rankers import load_ranker, make_ranker
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'rankloom' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,66 @@
+"""The small immutable types that modules hand to each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+class Qrel(NamedTuple):
+    """A judgement: how well an item answers a query."""
+
+    qid: str
+    id: str
+    grade: float
+
+
+class Hit(NamedTuple):
+    """A result: an item, its place in the list (from 1) and its score (higher is better)."""
+
+    rank: int
+    id: str
+    score: float
+
+
+@dataclass(frozen=True, eq=False)
+class RankingData:
+    """Rows of features with a grade and a query each.
+
+    Iterating yields `X, y, qid`, so that `X, y, qid = load_letor(path)` works.
+
+    Parameters
+    ----------
+    X : array of shape (n_rows, n_features)
+    y : array of shape (n_rows,)
+        Grades, higher is better.
+    qid : array of shape (n_rows,)
+        The query of each row; any hashable values, in any order.
+    ids : sequence of str, optional
+        The item of each row, where the source names it.
+    feature_names : sequence of str, optional
+    """
+
+    X: FloatArray
+    y: FloatArray
+    qid: NDArray[Any]
+    ids: Sequence[str] | None = None
+    feature_names: Sequence[str] | None = None
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.X, self.y, self.qid))
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def take(self, rows: Any) -> RankingData:
+        """Return the given rows (numbers or a mask) as a new RankingData."""
+        numbers = np.arange(len(self))[rows]
+        ids = None if self.ids is None else [self.ids[i] for i in numbers]
+        return RankingData(self.X[numbers], self.y[numbers], self.qid[numbers], ids, self.feature_names)

@@ -1,0 +1,382 @@
+"""Everything about qid: checking, grouping, preferences, pairs, splitters."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.model_selection import BaseCrossValidator
+from sklearn.utils import check_random_state
+
+from rankloom.core import FloatArray, IntArray
+
+__all__ = [
+    "Groups",
+    "Preferences",
+    "QueryKFold",
+    "QueryShuffleSplit",
+    "check_finite",
+    "check_grades",
+    "check_weights",
+    "group_rows",
+    "preference_pairs",
+    "preferences",
+]
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The rows of each query.
+
+    Query `g` is `keys[g]` and has the rows `order[starts[g]:starts[g + 1]]`; `codes[row]` is the `g` of a row.
+    """
+
+    keys: Sequence[Hashable]
+    codes: IntArray
+    order: IntArray
+    starts: IntArray
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def __iter__(self) -> Iterator[IntArray]:
+        """The row numbers of one query after another."""
+        return (self.order[a:b] for a, b in zip(self.starts[:-1], self.starts[1:], strict=True))
+
+
+def group_rows(qid: Any, n_rows: int) -> Groups:
+    """Group rows by query; `qid=None` makes all rows one query.
+
+    >>> groups = group_rows(["b", "a", "b"], 3)
+    >>> groups.keys, [rows.tolist() for rows in groups]
+    (['a', 'b'], [[1], [0, 2]])
+    """
+    if qid is None:
+        codes = np.zeros(n_rows, dtype=np.int64)
+        keys: Sequence[Hashable] = [None] if n_rows else []
+    else:
+        if not hasattr(qid, "__len__"):
+            raise ValueError(f"qid must be a sequence with one value a row, got {type(qid).__name__}")
+        if len(qid) != n_rows:
+            raise ValueError(f"qid has {len(qid)} values but there are {n_rows} rows; give one qid a row")
+        codes, keys = _encode(qid)
+    counts = np.bincount(codes, minlength=len(keys))
+    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    in_order = n_rows == 0 or bool((codes[1:] >= codes[:-1]).all())
+    order = np.arange(n_rows, dtype=np.int64) if in_order else np.argsort(codes, kind="stable").astype(np.int64)
+    return Groups(keys, codes, order, starts)
+
+
+def _encode(qid: Any) -> tuple[IntArray, Sequence[Hashable]]:
+    """Number the distinct values: sorted where they are numbers or strings, else in order of appearance."""
+    array = None
+    if hasattr(qid, "to_numpy"):  # a pandas or polars column
+        qid = qid.to_numpy()
+    if isinstance(qid, np.ndarray) and qid.ndim == 1:
+        array = qid
+    elif {type(value) for value in qid} in ({int}, {str}):  # one type: asarray cannot merge 1 and "1"
+        array = np.asarray(qid)
+    if array is not None and array.dtype.kind in "iubfUSmM":
+        if array.dtype.kind == "f" and np.isnan(array).any():
+            raise ValueError(f"qid is NaN in row {int(np.flatnonzero(np.isnan(array))[0])}")
+        values, codes = np.unique(array, return_inverse=True)
+        return codes.astype(np.int64), values.tolist()
+    numbers: dict[Hashable, int] = {}
+    codes = np.empty(len(qid), dtype=np.int64)
+    for row, value in enumerate(qid):
+        key = tuple(value) if isinstance(value, np.ndarray | list) else value
+        if key is None or key != key:
+            raise ValueError(f"qid is missing in row {row}")
+        try:
+            codes[row] = numbers.setdefault(key, len(numbers))
+        except TypeError:
+            raise ValueError(f"qid must be hashable, got {type(value).__name__} in row {row}") from None
+    return codes, list(numbers)
+
+
+def check_finite(array: FloatArray, name: str) -> None:
+    """Raise a ValueError that names the first row with NaN or infinity."""
+    if np.isfinite(array.sum()):  # one pass without a temporary; an overflowing sum falls through to the exact test
+        return
+    finite = np.isfinite(array)
+    if finite.all():
+        return
+    row = int(np.flatnonzero(~finite.reshape(len(array), -1).all(axis=1))[0])
+    if array.ndim == 1:
+        raise ValueError(f"{name} contains {_spell(array[row])} in row {row}")
+    column = int(np.flatnonzero(~finite[row])[0])
+    raise ValueError(f"{name} contains {_spell(array[row, column])} in row {row}, column {column}")
+
+
+def _spell(value: float) -> str:
+    return "NaN" if np.isnan(value) else "infinity (inf)"
+
+
+def check_grades(y: ArrayLike, n_rows: int) -> FloatArray:
+    """Return grades as floats, one a row and finite."""
+    try:
+        grades = np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("y must hold numbers (grades, higher is better)") from None
+    if grades.ndim == 2 and grades.shape[1] == 1:
+        grades = grades[:, 0]
+    if grades.ndim != 1:
+        raise ValueError(f"y must be one grade a row, got an array of shape {grades.shape}")
+    if len(grades) != n_rows:
+        raise ValueError(f"y has {len(grades)} grades but there are {n_rows} rows")
+    check_finite(grades, "y")
+    return grades
+
+
+def check_weights(
+    groups: Groups, sample_weight: ArrayLike | None, query_weight: Mapping[Hashable, float] | ArrayLike | None
+) -> tuple[FloatArray, FloatArray]:
+    """Return one weight a row and one weight a query.
+
+    `query_weight` is a mapping from qid to weight (queries not in it weigh 1), or one value a row that is constant
+    within each query.
+    """
+    n_rows = len(groups.codes)
+    rows = np.ones(n_rows) if sample_weight is None else _one_a_row(sample_weight, n_rows, "sample_weight")
+    if query_weight is None:
+        return rows, np.ones(len(groups))
+    if isinstance(query_weight, Mapping):
+        unknown = set(query_weight) - set(groups.keys)
+        if unknown:
+            raise ValueError(f"query_weight names the query {next(iter(unknown))!r}, which has no row")
+        queries = np.array([query_weight.get(key, 1.0) for key in groups.keys], dtype=np.float64)
+        if not (np.isfinite(queries).all() and (queries >= 0).all()):
+            raise ValueError("query_weight must be finite and not negative")
+        return rows, queries
+    by_row = _one_a_row(query_weight, n_rows, "query_weight")
+    queries = by_row[groups.order[groups.starts[:-1]]] if len(groups) else np.ones(0)
+    differs = np.flatnonzero(by_row != queries[groups.codes])
+    if differs.size:
+        raise ValueError(f"query_weight must be the same for all rows of a query; row {int(differs[0])} differs")
+    return rows, queries
+
+
+def _one_a_row(weight: ArrayLike, n_rows: int, name: str) -> FloatArray:
+    weights = np.asarray(weight, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n_rows, float(weights))
+    if weights.shape != (n_rows,):
+        raise ValueError(f"{name} must be one number a row: expected shape ({n_rows},), got {weights.shape}")
+    check_finite(weights, name)
+    negative = np.flatnonzero(weights < 0)
+    if negative.size:
+        raise ValueError(f"{name} is negative in row {int(negative[0])}")
+    return weights
+
+
+@dataclass(frozen=True)
+class Preferences:
+    r"""All pairs of a ranking problem, "j is preferred to k", in memory proportional to the rows.
+
+    `rows` lists the rows that stand in at least one pair, sorted by query and then from high to low grade. In that
+    order every pair of one query lies in exactly one *split* `(a, m, b)`: all of `[a, m)` have higher grades than all
+    of `[m, b)`. Two grades make one split a query; `G` grades make `G - 1` of total length `O(n log G)`, by halving.
+
+    Attributes
+    ----------
+    rows : row numbers, `weight` their sample weights.
+    query : number of the query (an index of `Groups.keys`) of each entry of `rows`.
+    lower, higher : total weight of the rows of the same query with strictly lower and strictly higher grades.
+    splits : array (n_splits, 3) of `a, m, b`; `depth` of each split: splits of one depth do not overlap.
+    scale : the factor of each entry's query: its weight, over its total pair weight for `normalize="query"`.
+    """
+
+    rows: IntArray
+    weight: FloatArray
+    query: IntArray
+    lower: FloatArray
+    higher: FloatArray
+    splits: IntArray
+    depth: IntArray
+    scale: FloatArray
+
+    @property
+    def n_pairs(self) -> int:
+        """The number of pairs."""
+        a, m, b = self.splits.T
+        return int(((m - a) * (b - m)).sum())
+
+    @property
+    def split_scale(self) -> FloatArray:
+        """The factor of each split's query."""
+        return self.scale[self.splits[:, 0]]
+
+
+def preferences(
+    y: FloatArray,
+    groups: Groups,
+    weight: FloatArray | None = None,
+    query_weight: FloatArray | None = None,
+    *,
+    normalize: str = "pairs",
+) -> Preferences:
+    """Lay out all preference pairs of a ranking problem. Rows and queries of weight 0 are left out."""
+    if normalize not in ("pairs", "query"):
+        raise ValueError(f"normalize must be 'pairs' or 'query', got {normalize!r}")
+    weight = np.ones(len(y)) if weight is None else weight
+    query_weight = np.ones(len(groups)) if query_weight is None else query_weight
+    rows = groups.order
+    keep = (weight[rows] > 0) & (query_weight[groups.codes[rows]] > 0)
+    if not keep.all():
+        rows = rows[keep]
+    rows = rows[np.lexsort((-y[rows], groups.codes[rows]))]
+    new_query, new_level, first_level, n_levels = _runs(groups.codes[rows], y[rows])
+    # Queries of one grade hold no pair; dropping them here keeps them out of every kernel.
+    teaches = np.repeat(n_levels > 1, np.diff(new_query, append=len(rows)))
+    if not teaches.all():
+        rows = rows[teaches]
+        new_query, new_level, first_level, n_levels = _runs(groups.codes[rows], y[rows])
+
+    query, weight = groups.codes[rows], weight[rows]
+    ends = np.append(new_query[1:], len(rows))
+    cumulated = np.concatenate([[0.0], np.cumsum(weight)])
+    level_of = np.repeat(np.arange(len(new_level)), np.diff(new_level, append=len(rows)))
+    level_start, level_end = new_level[level_of], np.append(new_level[1:], len(rows))[level_of]
+    query_of = np.repeat(np.arange(len(new_query)), ends - new_query)
+    higher = cumulated[level_start] - cumulated[new_query[query_of]]
+    lower = cumulated[ends[query_of]] - cumulated[level_end]
+    scale = query_weight[query]
+    if normalize == "query" and len(rows):
+        pair_weight = np.add.reduceat(weight * lower, new_query)
+        scale = scale / pair_weight[query_of]
+    splits, depth = _halve(new_level, first_level, n_levels, len(rows))
+    return Preferences(rows, weight, query, lower, higher, splits, depth, scale)
+
+
+def _runs(query: IntArray, grade: FloatArray) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    """Where queries and grade levels begin; the first level and the number of levels of each query."""
+    new_query = np.flatnonzero(np.diff(query, prepend=-1) != 0)
+    new_level = np.union1d(new_query, np.flatnonzero(np.diff(grade, prepend=np.nan) != 0))
+    first_level = np.searchsorted(new_level, new_query)
+    return new_query, new_level, first_level, np.diff(first_level, append=len(new_level))
+
+
+def _halve(new_level: IntArray, first_level: IntArray, n_levels: IntArray, n_rows: int) -> tuple[IntArray, IntArray]:
+    """Cut each query's grade levels in two where the halves are most equal, again and again."""
+    bounds = np.append(new_level, n_rows)
+    binary = n_levels == 2
+    first = first_level[binary]
+    splits = [np.stack([bounds[first], bounds[first + 1], bounds[first + 2]], axis=1)]
+    depths = [np.zeros(len(first), dtype=np.int64)]
+    cuts: list[tuple[int, int, int]] = []
+    cut_depths: list[int] = []
+    for start, count in zip(first_level[~binary].tolist(), n_levels[~binary].tolist(), strict=True):
+        todo = [(start, start + count, 0)]
+        while todo:
+            low, high, depth = todo.pop()
+            if high - low < 2:
+                continue
+            a, b = int(bounds[low]), int(bounds[high])
+            middle = int(np.searchsorted(bounds[low + 1 : high], (a + b) / 2)) + low + 1
+            if middle >= high or (middle - 1 > low and a + b - 2 * bounds[middle - 1] < 2 * bounds[middle] - a - b):
+                middle -= 1
+            cuts.append((a, int(bounds[middle]), b))
+            cut_depths.append(depth)
+            todo += [(low, middle, depth + 1), (middle, high, depth + 1)]
+    splits.append(np.array(cuts, dtype=np.int64).reshape(-1, 3))
+    depths.append(np.array(cut_depths, dtype=np.int64))
+    return np.concatenate(splits).astype(np.int64), np.concatenate(depths)
+
+
+def preference_pairs(y: ArrayLike, qid: Any = None) -> IntArray:
+    """List every pair of rows `(preferred, other)` of the same query with different grades.
+
+    This is the explicit list that the rankers avoid; it is there for small problems, peers and tests.
+
+    >>> preference_pairs([0, 2, 1], None).tolist()
+    [[1, 0], [1, 2], [2, 0]]
+    """
+    grades = check_grades(y, len(np.asarray(y)))
+    prefs = preferences(grades, group_rows(qid, len(grades)))
+    parts = []
+    for a, m, b in prefs.splits:
+        winners, losers = prefs.rows[a:m], prefs.rows[m:b]
+        parts.append(np.stack([np.repeat(winners, len(losers)), np.tile(losers, len(winners))], axis=1))
+    pairs = np.concatenate(parts) if parts else np.empty((0, 2), dtype=np.int64)
+    return pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+
+
+class _QuerySplitter(BaseCrossValidator):  # type: ignore[misc]
+    """Splits that keep each query whole. `qid` comes by scikit-learn's metadata routing, or as its `groups`."""
+
+    __metadata_request__split = {"qid": True}  # noqa: RUF012
+
+    def _queries(self, X: Any, groups: Any, qid: Any) -> Groups:
+        queries = qid if qid is not None else groups
+        if queries is None:
+            raise ValueError(
+                f"{type(self).__name__} needs the query of each row: pass params={{'qid': qid}} with "
+                "sklearn.set_config(enable_metadata_routing=True), or groups=qid"
+            )
+        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        return group_rows(queries, n_rows)
+
+    def split(self, X: Any, y: Any = None, groups: Any = None, qid: Any = None) -> Iterator[tuple[IntArray, IntArray]]:
+        """Yield (training rows, test rows)."""
+        grouped = self._queries(X, groups, qid)
+        for test in self._test_queries(len(grouped)):
+            in_test = np.zeros(len(grouped), dtype=bool)
+            in_test[test] = True
+            mask = in_test[grouped.codes]
+            yield np.flatnonzero(~mask), np.flatnonzero(mask)
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None, qid: Any = None) -> int:
+        """Return the number of splits."""
+        return int(self.n_splits)
+
+    def _test_queries(self, n_queries: int) -> Iterator[IntArray]:
+        raise NotImplementedError
+
+
+class QueryKFold(_QuerySplitter):
+    """K folds by query: the rows of a query are never divided.
+
+    Parameters
+    ----------
+    n_splits : number of folds.
+    shuffle : whether queries are shuffled before they are dealt out.
+    random_state : seed of the shuffle.
+
+    Examples
+    --------
+    >>> [test.tolist() for _, test in QueryKFold(2).split([[0]] * 5, qid=[7, 8, 7, 9, 8])]
+    [[0, 1, 2, 4], [3]]
+    """
+
+    def __init__(self, n_splits: int = 5, *, shuffle: bool = False, random_state: Any = None):
+        self.n_splits = n_splits
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    def _test_queries(self, n_queries: int) -> Iterator[IntArray]:
+        if not 2 <= self.n_splits <= n_queries:
+            raise ValueError(f"n_splits={self.n_splits} folds cannot be made of {n_queries} queries")
+        order = np.arange(n_queries)
+        if self.shuffle:
+            check_random_state(self.random_state).shuffle(order)
+        yield from np.array_split(order, self.n_splits)
+
+
+class QueryShuffleSplit(_QuerySplitter):
+    """Random splits by query, each with a share `test_size` of the queries held out."""
+
+    def __init__(self, n_splits: int = 10, *, test_size: float = 0.2, random_state: Any = None):
+        self.n_splits = n_splits
+        self.test_size = test_size
+        self.random_state = random_state
+
+    def _test_queries(self, n_queries: int) -> Iterator[IntArray]:
+        n_test = round(self.test_size * n_queries)
+        if not 0 < n_test < n_queries:
+            raise ValueError(f"test_size={self.test_size} of {n_queries} queries leaves an empty part")
+        random = check_random_state(self.random_state)
+        for _ in range(self.n_splits):
+            yield random.permutation(n_queries)[:n_test]
