@@ -185,7 +185,7 @@ class Preferences:
     rows : row numbers, `weight` their sample weights.
     query : number of the query (an index of `Groups.keys`) of each entry of `rows`.
     lower, higher : total weight of the rows of the same query with strictly lower and strictly higher grades.
-    splits : array (n_splits, 3) of `a, m, b`; `depth` of each split: splits of one depth do not overlap.
+    splits : array (n_splits, 3) of `a, m, b`, by `depth`: splits of one depth do not overlap.
     scale : the factor of each entry's query: its weight, over its total pair weight for `normalize="query"`.
     """
 
@@ -260,30 +260,20 @@ def _runs(query: IntArray, grade: FloatArray) -> tuple[IntArray, IntArray, IntAr
 
 
 def _halve(new_level: IntArray, first_level: IntArray, n_levels: IntArray, n_rows: int) -> tuple[IntArray, IntArray]:
-    """Cut each query's grade levels in two where the halves are most equal, again and again."""
+    """Cut each query's grade levels in two where the halves are most equal, again and again, all queries at once."""
     bounds = np.append(new_level, n_rows)
-    binary = n_levels == 2
-    first = first_level[binary]
-    splits = [np.stack([bounds[first], bounds[first + 1], bounds[first + 2]], axis=1)]
-    depths = [np.zeros(len(first), dtype=np.int64)]
-    cuts: list[tuple[int, int, int]] = []
-    cut_depths: list[int] = []
-    for start, count in zip(first_level[~binary].tolist(), n_levels[~binary].tolist(), strict=True):
-        todo = [(start, start + count, 0)]
-        while todo:
-            low, high, depth = todo.pop()
-            if high - low < 2:
-                continue
-            a, b = int(bounds[low]), int(bounds[high])
-            middle = int(np.searchsorted(bounds[low + 1 : high], (a + b) / 2)) + low + 1
-            if middle >= high or (middle - 1 > low and a + b - 2 * bounds[middle - 1] < 2 * bounds[middle] - a - b):
-                middle -= 1
-            cuts.append((a, int(bounds[middle]), b))
-            cut_depths.append(depth)
-            todo += [(low, middle, depth + 1), (middle, high, depth + 1)]
-    splits.append(np.array(cuts, dtype=np.int64).reshape(-1, 3))
-    depths.append(np.array(cut_depths, dtype=np.int64))
-    return np.concatenate(splits).astype(np.int64), np.concatenate(depths)
+    low, high = first_level, first_level + n_levels
+    splits, depths = [np.empty((0, 3), dtype=np.int64)], []
+    while len(low):
+        twice = bounds[low] + bounds[high]
+        after = np.clip(np.searchsorted(bounds, twice / 2), low + 1, high - 1)
+        before = np.maximum(after - 1, low + 1)
+        middle = np.where(np.abs(2 * bounds[before] - twice) < np.abs(2 * bounds[after] - twice), before, after)
+        splits.append(np.stack([bounds[low], bounds[middle], bounds[high]], axis=1))
+        depths.append(np.full(len(low), len(depths), dtype=np.int64))
+        low, high = np.concatenate([low, middle]), np.concatenate([middle, high])
+        low, high = low[high - low > 1], high[high - low > 1]
+    return np.concatenate(splits).astype(np.int64), np.concatenate([*depths, np.empty(0, dtype=np.int64)])
 
 
 def preference_pairs(y: ArrayLike, qid: Any = None) -> IntArray:

@@ -1,0 +1,21 @@
+"""Ranking data in and out: LETOR text, tables, TREC files, and made-up problems."""
+
+from rankloom.datasets.letor import load_letor, save_letor
+from rankloom.datasets.synthetic import make_ranking
+from rankloom.datasets.tables import load, load_table, save, save_table
+from rankloom.datasets.trec import align, read_qrels, read_run, write_qrels, write_run
+
+__all__ = [
+    "align",
+    "load",
+    "load_letor",
+    "load_table",
+    "make_ranking",
+    "read_qrels",
+    "read_run",
+    "save",
+    "save_letor",
+    "save_table",
+    "write_qrels",
+    "write_run",
+]

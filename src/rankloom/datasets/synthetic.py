@@ -1,0 +1,103 @@
+"""Made-up ranking problems with a known answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rankloom.core import RankingData
+
+__all__ = ["make_ranking"]
+
+_OFFSET = 2.0
+
+
+def make_ranking(
+    n_queries: int = 100,
+    n_items: int = 50,
+    n_features: int = 20,
+    *,
+    n_informative: int = 5,
+    noise: float = 1.0,
+    grades: int = 3,
+    relevant_share: float = 0.2,
+    shuffle: bool = False,
+    string_qid: bool = False,
+    random_state: Any = 0,
+) -> RankingData:
+    r"""Make a ranking problem with a linear hidden utility.
+
+    Item $i$ of query $q$ has the features $x_{qi} = o_q + z_{qi}$ and the utility
+
+    $$ u_{qi} = w^\top z_{qi} + \mathrm{noise} \cdot \varepsilon_{qi}, \quad \lVert w \rVert = 1, $$
+
+    with standard normal $z$ and $\varepsilon$. $w$ is not 0 in the first `n_informative` features only, with random
+    signs. The offset $o_q$, normal with standard deviation 2, is the same for all items of a query: it cannot change
+    an order within a query, so it does not hurt a learner of pairs, but it hurts a classifier that pools all rows.
+
+    The grade follows the place within the query: a share `relevant_share` of the items (at least one, never all) has a
+    grade above 0, and the best of them higher ones: of `grades` levels $0, \dots, G - 1$, about the share
+    `relevant_share` $\cdot (G - g) / (G - 1)$ has the grade $g$ or more.
+
+    Parameters
+    ----------
+    n_queries, n_items, n_features : int
+        Numbers of queries, of items of each query and of features.
+    n_informative : int
+        Features that matter; the others are noise.
+    noise : float
+        Standard deviation of the noise on the utility; that of the signal is 1.
+    grades : int
+        Number of levels, at least 2.
+    relevant_share : float
+        Share of items with a grade above 0, between 0 and 1.
+    shuffle : bool
+        Whether the rows come in random order; otherwise query after query.
+    string_qid : bool
+        Whether queries are "q1", "q2", ... instead of 1, 2, ...
+    random_state : int, RandomState or None
+
+    Examples
+    --------
+    >>> data = make_ranking(n_queries=2, n_items=10, n_features=3, n_informative=2)
+    >>> data.X.shape, data.feature_names
+    ((20, 3), ['f1', 'f2', 'f3'])
+    >>> data.y[:10].astype(int).tolist(), data.qid.tolist()[8:12]
+    ([0, 2, 1, 0, 0, 0, 0, 0, 0, 0], [1, 1, 2, 2])
+    """
+    from sklearn.utils import check_random_state  # here, because it brings pandas and pyarrow
+
+    for name, value, least in (
+        ("n_queries", n_queries, 1),
+        ("n_items", n_items, 1),
+        ("n_features", n_features, 1),
+        ("n_informative", n_informative, 1),
+        ("grades", grades, 2),
+    ):
+        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+            raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
+    if n_informative > n_features:
+        raise ValueError(f"n_informative={n_informative} is more than n_features={n_features}")
+    if not (np.isfinite(noise) and noise >= 0):
+        raise ValueError(f"noise must be a finite number and not negative, got {noise!r}")
+    if not 0 < relevant_share < 1:
+        raise ValueError(f"relevant_share must lie between 0 and 1, got {relevant_share!r}")
+
+    random = check_random_state(random_state)
+    weights = random.uniform(0.5, 1.5, n_informative) * random.choice([-1.0, 1.0], n_informative)
+    weights /= np.linalg.norm(weights)
+    Z = random.standard_normal((n_queries, n_items, n_features))
+    offsets = _OFFSET * random.standard_normal((n_queries, 1, n_features))
+    utility = Z[:, :, :n_informative] @ weights + noise * random.standard_normal((n_queries, n_items))
+
+    place = utility.argsort(axis=1)[:, ::-1].argsort(axis=1)
+    y = np.zeros((n_queries, n_items))
+    for grade in range(1, grades):
+        n_above = round(n_items * relevant_share * (grades - grade) / (grades - 1))
+        y += place < min(max(n_above, 1 if grade == 1 else 0), n_items - 1)
+    numbers = np.repeat(np.arange(1, n_queries + 1), n_items)
+    qid = np.char.add("q", numbers.astype(np.str_)) if string_qid else numbers
+    names = [f"f{j}" for j in range(1, n_features + 1)]
+    data = RankingData((Z + offsets).reshape(-1, n_features), y.reshape(-1), qid, None, names)
+    return data.take(random.permutation(len(data))) if shuffle else data

@@ -1,0 +1,253 @@
+r"""Piecewise quadratic losses over all pairs of a split, exactly, in O(n log n).
+
+One loss covers the hinge, the squared hinge and the smoothed hinge. With \(t = 1 - (f_j - f_k)\) it is 0 for
+\(t \le 0\), \(\tfrac{a}{2} t^2\) up to the knee \(\kappa\), and the tangent \(a\kappa t - \tfrac{a}{2}\kappa^2\) beyond:
+
+* squared hinge: \(a = 2\), \(\kappa = \infty\);
+* smoothed hinge of width \(\mu\): \(a = 1/\mu\), \(\kappa = \mu\);
+* hinge: the limit \(\mu \to 0\), given as `steepness` \(a = 0\), \(\kappa = 0\), slope 1.
+
+In the order of the scores, the pairs of one row in each piece are an interval, so that prefix sums of weights, scores
+and rows give every sum.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+
+class Pieces(NamedTuple):
+    """The shape of a piecewise quadratic loss: curvature, knee, and slope and offset of the linear piece."""
+
+    steepness: float
+    knee: float
+    slope: float
+    offset: float
+
+
+HINGE = Pieces(0.0, 0.0, 1.0, 0.0)
+SQUARED_HINGE = Pieces(2.0, np.inf, 0.0, 0.0)  # the linear piece is never reached
+
+
+def smoothed_hinge(width: float) -> Pieces:
+    """The hinge with its kink rounded over `width`; it lies below the hinge by at most width / 2."""
+    return Pieces(1.0 / width, width, 1.0, width / 2.0)
+
+
+@njit(cache=True)
+def _sort_halves(order, splits, part, sorted_rows):
+    """Write the rows of each half of the given splits in ascending score, from one order of all rows."""
+    cursor = np.empty(2 * len(splits), dtype=np.int64)
+    part[:] = -1
+    for t in range(len(splits)):
+        cursor[2 * t] = splits[t, 0]
+        cursor[2 * t + 1] = splits[t, 1]
+        part[splits[t, 0] : splits[t, 1]] = 2 * t
+        part[splits[t, 1] : splits[t, 2]] = 2 * t + 1
+    for i in order:
+        p = part[i]
+        if p >= 0:
+            sorted_rows[cursor[p]] = i
+            cursor[p] += 1
+
+
+@njit(cache=True)
+def _prefix_sums(g, weight, a, b, center, w0, w1, w2):
+    """Prefix sums of w, w f and w f^2 over the sorted scores g[a:b], with one entry more than scores, from place a on."""
+    w0[a] = w1[a] = w2[a] = 0.0
+    for i in range(a, b):
+        w = weight[i]
+        x = g[i] - center
+        w0[i + 1] = w0[i] + w
+        w1[i + 1] = w1[i] + w * x
+        w2[i + 1] = w2[i] + w * x * x
+
+
+@njit(cache=True)
+def _split_value(g, weight, a, m, b, scale, pieces, w0, w1, w2, slopes):
+    """One split of sorted halves: [a, m) preferred to [m, b). Returns value, sum of slopes and hinge; writes `slopes`."""
+    steepness, knee, slope, offset = pieces
+    center = g[m]
+    _prefix_sums(g, weight, m, b, center, w0, w1, w2)
+    value = 0.0
+    mass = 0.0
+    sharp = 0.0
+    start = m  # first lower row with t > 0: f_k > f_j - 1
+    bend = m  # first lower row beyond the knee: f_k > f_j - 1 + knee
+    for j in range(a, m):
+        edge = g[j] - 1.0
+        while start < b and g[start] <= edge:
+            start += 1
+        while bend < b and g[bend] <= edge + knee:
+            bend += 1
+        e = edge - center
+        n0 = w0[bend] - w0[start]
+        n1 = w1[bend] - w1[start]
+        n2 = w2[bend] - w2[start]
+        far = w0[b] - w0[bend]
+        far_t = w1[b] - w1[bend] - e * far
+        pushed = steepness * (n1 - e * n0) + slope * far
+        value += weight[j] * (0.5 * steepness * (n2 - 2.0 * e * n1 + e * e * n0) + slope * far_t - offset * far)
+        slopes[j] = -scale * weight[j] * pushed
+        mass += weight[j] * pushed
+        sharp += weight[j] * (w1[b] - w1[start] - e * (w0[b] - w0[start]))
+
+    _prefix_sums(g, weight, a, m, center, w0, w1, w2)
+    start = a  # first upper row at t <= 0: f_j - 1 >= f_k
+    bend = a  # first upper row not beyond the knee: f_j - 1 + knee >= f_k
+    for k in range(m, b):
+        while start < m and g[start] - 1.0 < g[k]:
+            start += 1
+        while bend < m and g[bend] - 1.0 + knee < g[k]:
+            bend += 1
+        e = g[k] + 1.0 - center
+        pushed = steepness * (e * (w0[start] - w0[bend]) - (w1[start] - w1[bend])) + slope * w0[bend]
+        slopes[k] = scale * weight[k] * pushed
+    return scale * value, scale * mass, scale * sharp
+
+
+@njit(cache=True)
+def value_gradient(f, weight, order, splits, scales, depths, pieces):
+    """Sums over all pairs: the loss, its gradient by score, its slopes (the dual variables), and the hinge itself.
+
+    `order` sorts f ascending; splits come by depth, so that those of one depth are a run.
+    """
+    n = len(f)
+    gradient = np.zeros(n)
+    part = np.empty(n, dtype=np.int64)
+    rows = np.empty(n, dtype=np.int64)
+    g = np.empty(n)
+    v = np.empty(n)
+    slopes = np.empty(n)
+    w0 = np.empty(n + 1)
+    w1 = np.empty(n + 1)
+    w2 = np.empty(n + 1)
+    value = 0.0
+    mass = 0.0
+    sharp = 0.0
+    begin = 0
+    while begin < len(splits):
+        end = begin
+        while end < len(splits) and depths[end] == depths[begin]:
+            end += 1
+        _sort_halves(order, splits[begin:end], part, rows)
+        for t in range(begin, end):
+            a, m, b = splits[t, 0], splits[t, 1], splits[t, 2]
+            for i in range(a, b):
+                g[i] = f[rows[i]]
+                v[i] = weight[rows[i]]
+            part_value, part_mass, part_sharp = _split_value(g, v, a, m, b, scales[t], pieces, w0, w1, w2, slopes)
+            value += part_value
+            mass += part_mass
+            sharp += part_sharp
+            for i in range(a, b):
+                gradient[rows[i]] += slopes[i]
+        begin = end
+    return value, gradient, mass, sharp
+
+
+@njit(cache=True)
+def _intervals(f, upper, lower, knee, starts, bends):
+    """For each upper row the lower rows [start, bend) on the quadratic piece; returns how many pairs that makes."""
+    n = len(lower)
+    start = 0
+    bend = 0
+    pairs = 0
+    for i in range(len(upper)):
+        edge = f[upper[i]] - 1.0
+        while start < n and f[lower[start]] <= edge:
+            start += 1
+        while bend < n and f[lower[bend]] <= edge + knee:
+            bend += 1
+        starts[i] = start
+        bends[i] = bend
+        pairs += bend - start
+    return pairs
+
+
+@njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
+def _split_curvature(f, weight, X, upper, lower, factor, knee, prefix, starts, bends, diagonal, mixed, touched):
+    d = X.shape[1]
+    n = len(lower)
+    pairs = _intervals(f, upper, lower, knee, starts, bends)
+    if pairs == 0:
+        return
+    for i in range(len(upper)):
+        if bends[i] > starts[i] and not touched[upper[i]]:
+            touched[upper[i]] = True
+            mixed[upper[i]] = 0.0
+    if pairs < 2 * n:  # a narrow piece meets few pairs
+        for i in range(len(upper)):
+            j = upper[i]
+            for t in range(starts[i], bends[i]):
+                k = lower[t]
+                h = factor * weight[j] * weight[k]
+                diagonal[j] += h
+                diagonal[k] += h
+                for c in range(d):
+                    mixed[j, c] += h * X[k, c]
+        return
+    mass = np.zeros(n + 1)
+    prefix[0] = 0.0
+    for i in range(n):
+        k = lower[i]
+        mass[i + 1] = mass[i] + weight[k]
+        for c in range(d):
+            prefix[i + 1, c] = prefix[i, c] + weight[k] * X[k, c]
+    change = np.zeros(n + 1)  # differences of the upper weight that each lower row meets
+    for i in range(len(upper)):
+        j = upper[i]
+        start = starts[i]
+        bend = bends[i]
+        if bend > start:
+            w = factor * weight[j]
+            diagonal[j] += w * (mass[bend] - mass[start])
+            change[start] += w
+            change[bend] -= w
+            for c in range(d):
+                mixed[j, c] += w * (prefix[bend, c] - prefix[start, c])
+    met = 0.0
+    for i in range(n):
+        met += change[i]
+        diagonal[lower[i]] += max(met, 0.0) * weight[lower[i]]
+
+
+@njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
+def curvature(f, weight, X, order, splits, scales, depths, pieces, half):
+    r"""The (generalised) Hessian as \(B + B'\) with \(B = X' \cdot\) `half`, which is written; returns the rows it needs."""
+    n, d = X.shape
+    diagonal = np.zeros(n)
+    touched = np.zeros(n, dtype=np.bool_)  # rows of `half` in use: the others are not even cleared
+    part = np.empty(n, dtype=np.int64)
+    rows = np.empty(n, dtype=np.int64)
+    starts = np.empty(n, dtype=np.int64)
+    bends = np.empty(n, dtype=np.int64)
+    longest = 0
+    for t in range(len(splits)):
+        longest = max(longest, splits[t, 2] - splits[t, 1])
+    prefix = np.empty((longest + 1, d))
+    begin = 0
+    while begin < len(splits):
+        end = begin
+        while end < len(splits) and depths[end] == depths[begin]:
+            end += 1
+        _sort_halves(order, splits[begin:end], part, rows)
+        for t in range(begin, end):
+            a, m, b = splits[t, 0], splits[t, 1], splits[t, 2]
+            factor = scales[t] * pieces.steepness
+            _split_curvature(
+                f, weight, X, rows[a:m], rows[m:b], factor, pieces.knee, prefix, starts, bends, diagonal, half, touched
+            )
+        begin = end
+    count = 0
+    for i in range(n):
+        if diagonal[i] > 0.0:
+            rows[count] = i
+            count += 1
+            s = 0.5 * diagonal[i]
+            for c in range(d):
+                half[i, c] = s * X[i, c] - (half[i, c] if touched[i] else 0.0)
+    return rows[:count]

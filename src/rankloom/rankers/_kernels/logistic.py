@@ -1,0 +1,405 @@
+r"""The logistic loss over all pairs of a split, exactly, in time proportional to its rows.
+
+For pairs \(x = f_j - f_k\) we need sums of \(g(x)\) with \(g\) one of \(\log(1+e^{-x})\), \(\sigma(-x)\) and
+\(\sigma'(x)\). All three are analytic with their nearest poles at \(\pm i\pi\). Scores are put in bins of width one;
+on a pair of bins \(\delta\) apart, \(g\) is a double Chebyshev series in the two positions inside their bins,
+
+.. math:: g(f_j - f_k) = \sum_{r,s<p} T_r(u_j)\, K^\delta_{rs}\, T_s(v_k),
+
+which converges like \(12.6^{-p}\). So a bin is known by its moments \(M_s = \sum_k w_k T_s(v_k)\), and all pairs of two
+bins cost \(p^2\). Bins more than 37 apart are exact: there \(g\) is 0, 1 or \(-x\) to double precision.
+Splits with few pairs are summed directly, which is then cheaper.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from rankloom.core import FloatArray
+
+ORDER = 14  # terms for values and gradients: error 1e-15 a pair
+CURVATURE_ORDER = 7  # terms for the Hessian: error 1e-7, enough for Newton's direction
+REACH = 38  # bins farther apart than this are exact
+SAFE = 40.0  # spread of scores up to which products of RUN factors 1 + e^x stay finite: 16 * 40 < 709
+RUN = 16
+
+
+@cache
+def tables() -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The coefficients K of log(1+exp(-x)), sigma(-x) and sigma'(x) for bin distances -REACH .. REACH."""
+    return _table(lambda x: np.logaddexp(0.0, -x), ORDER), _table(_sigmoid, ORDER), _table(_slope, CURVATURE_ORDER)
+
+
+def _sigmoid(x: FloatArray) -> FloatArray:
+    small = np.exp(-np.abs(x))
+    return np.where(x >= 0, small, 1.0) / (1.0 + small)
+
+
+def _slope(x: FloatArray) -> FloatArray:
+    small = np.exp(-np.abs(x))
+    return small / (1.0 + small) ** 2
+
+
+def _table(g: Any, order: int) -> FloatArray:
+    """Chebyshev coefficients by interpolation at the Chebyshev points of both bins."""
+    degrees = np.arange(order)
+    angles = np.pi * (degrees + 0.5) / order
+    transform = np.cos(np.outer(degrees, angles)) * (2.0 / order)
+    transform[0] /= 2.0
+    points = np.cos(angles) / 2.0
+    distances = np.arange(-REACH, REACH + 1)
+    values = g(distances[:, None, None] + points[:, None] - points[None, :])
+    return np.ascontiguousarray(np.einsum("ri,dij,sj->drs", transform, values, transform))
+
+
+@njit(cache=True)
+def _direct_is_cheaper(n_upper, n_lower, n_bins):
+    # Measured: a pair costs about as much as one row of the binned way takes per term.
+    near = min(n_bins, 2 * REACH)
+    return 8.0 * n_upper * n_lower < 40.0 * (n_upper + n_lower) + 150.0 * min(n_bins, n_lower, n_upper) * near
+
+
+@njit(cache=True)
+def _bins(f, a, b):
+    """The first bin and the number of bins of the scores f[a:b]; -1 bins where they are too far apart to count."""
+    low = f[a]
+    high = f[a]
+    for i in range(a + 1, b):
+        low = min(low, f[i])
+        high = max(high, f[i])
+    first = np.floor(low)
+    span = np.floor(high) - first + 1.0
+    return first, (np.int64(span) if span < 4.0 * (b - a) + 256.0 else -1)
+
+
+@njit(cache=True)
+def _occupied(f, a, b, first, n_bins):
+    """The bins that hold a score, ascending, and the place of each row's bin in that list."""
+    place = np.empty(b - a, dtype=np.int64)
+    if n_bins > 0:
+        seen = np.zeros(n_bins, dtype=np.int64)
+        for i in range(a, b):
+            seen[np.int64(np.floor(f[i]) - first)] = 1
+        count = 0
+        bins = np.empty(n_bins)
+        for c in range(n_bins):
+            if seen[c]:
+                seen[c] = count
+                bins[count] = first + c
+                count += 1
+        for i in range(a, b):
+            place[i - a] = seen[np.int64(np.floor(f[i]) - first)]
+        return bins[:count], place
+    bins = np.unique(np.floor(f[a:b]))  # scores far apart: as many bins as rows at the most
+    for i in range(a, b):
+        place[i - a] = np.searchsorted(bins, np.floor(f[i]))
+    return bins, place
+
+
+@njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
+def _moments(f, weight, a, b, bins, place, order, moments):
+    """Add weight * T_r(position in its bin) of the rows a .. b to moments[bin]."""
+    for i in range(a, b):
+        c = place[i - a]
+        u = 2.0 * (f[i] - bins[c]) - 1.0
+        w = weight[i]
+        row = moments[c]
+        before, now = w, w * u
+        row[0] += before
+        row[1] += now
+        u2 = 2.0 * u
+        for r in range(2, order):
+            before, now = now, u2 * now - before
+            row[r] += now
+
+
+@njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
+def _series(u, coefficients):
+    """A Chebyshev series at u, by Clenshaw's recurrence."""
+    ahead = 0.0
+    now = 0.0
+    u2 = 2.0 * u
+    for r in range(len(coefficients) - 1, 0, -1):
+        ahead, now = now, u2 * now - ahead + coefficients[r]
+    return u * now - ahead + coefficients[0]
+
+
+@njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
+def _local(bins, K, upper, lower, for_upper, for_lower):
+    """for_upper[c] = sum over near bins of K lower[b], for_lower[b] = sum of K' upper[c]; empty sides are skipped."""
+    n = len(bins)
+    order = K.shape[1]
+    start = 0
+    for c in range(n):
+        while bins[c] - bins[start] > REACH:
+            start += 1
+        if upper[c, 0] == 0.0:
+            continue
+        for b in range(start, n):
+            distance = bins[c] - bins[b]
+            if distance < -REACH:
+                break
+            if lower[b, 0] == 0.0:
+                continue
+            k = K[np.int64(distance) + REACH]
+            for r in range(order):
+                total = 0.0
+                m = upper[c, r]
+                for s in range(order):
+                    total += k[r, s] * lower[b, s]
+                    for_lower[b, s] += k[r, s] * m
+                for_upper[c, r] += total
+
+
+@njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
+def _near_value(bins, K, upper, lower):
+    total = 0.0
+    n = len(bins)
+    order = K.shape[1]
+    start = 0
+    for c in range(n):
+        while bins[c] - bins[start] > REACH:
+            start += 1
+        if upper[c, 0] == 0.0:
+            continue
+        for b in range(start, n):
+            distance = bins[c] - bins[b]
+            if distance < -REACH:
+                break
+            if lower[b, 0] == 0.0:
+                continue
+            k = K[np.int64(distance) + REACH]
+            for r in range(order):
+                part = 0.0
+                for s in range(order):
+                    part += k[r, s] * lower[b, s]
+                total += part * upper[c, r]
+    return total
+
+
+@njit(cache=True)
+def _exponentials(f, a, m, b, ratio):
+    """ratio = e^{c-f} above and e^{f-c} below, so that e^{-(f_j-f_k)} is a product; False where it could overflow."""
+    low = f[a]
+    high = f[a]
+    for i in range(a + 1, b):
+        low = min(low, f[i])
+        high = max(high, f[i])
+    if high - low > SAFE:
+        return False
+    center = 0.5 * (low + high)
+    for i in range(a, m):
+        ratio[i] = np.exp(center - f[i])
+    for i in range(m, b):
+        ratio[i] = np.exp(f[i] - center)
+    return True
+
+
+@njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
+def _direct(f, weight, a, m, b, scale, ratio, gradient):
+    """All pairs one by one. With unit weights a sum of logarithms is the logarithm of a product, taken in runs."""
+    safe = _exponentials(f, a, m, b, ratio)
+    unit = True
+    for k in range(m, b):
+        unit = unit and weight[k] == 1.0
+    value = 0.0
+    for j in range(a, m):
+        wj = scale * weight[j]
+        total = 0.0
+        pushed = 0.0
+        if safe and unit:
+            rj = ratio[j]
+            for start in range(m, b, RUN):
+                product = 1.0
+                for k in range(start, min(start + RUN, b)):
+                    e = rj * ratio[k]
+                    p = e / (1.0 + e)
+                    product *= 1.0 + e
+                    pushed += p
+                    gradient[k] += wj * p
+                total += np.log(product)
+        else:
+            for k in range(m, b):
+                x = f[j] - f[k]
+                e = np.exp(-abs(x))
+                p = (e if x >= 0.0 else 1.0) / (1.0 + e)
+                total += weight[k] * (np.log1p(e) + max(-x, 0.0))
+                pushed += weight[k] * p
+                gradient[k] += wj * weight[k] * p
+        value += wj * total
+        gradient[j] -= wj * pushed
+    return value
+
+
+@njit(cache=True)
+def _binned(f, weight, a, m, b, scale, bins, place, value_table, slope_table, gradient):
+    n = len(bins)
+    order = value_table.shape[1]
+    upper = np.zeros((n, order))
+    lower = np.zeros((n, order))
+    _moments(f, weight, a, m, bins, place, order, upper)
+    _moments(f, weight, m, b, bins, place[m - a :], order, lower)
+    for_upper = np.zeros((n, order))
+    for_lower = np.zeros((n, order))
+    _local(bins, slope_table, upper, lower, for_upper, for_lower)
+    value = _near_value(bins, value_table, upper, lower)
+
+    # Far bins: a preferred row REACH and more below the other one has loss f_k - f_j and slope -1, above it none.
+    # Sums of weight and of weight * score, relative to the bin so that large scores do not cancel.
+    ahead = n - 1
+    mass = 0.0
+    moment = 0.0
+    for c in range(n - 1, -1, -1):
+        while bins[ahead] - bins[c] > REACH:
+            mass += lower[ahead, 0]
+            moment += lower[ahead, 0] * (bins[ahead] + 0.5) + 0.5 * lower[ahead, 1]
+            ahead -= 1
+        if mass > 0.0:
+            for_upper[c, 0] += mass
+            value += upper[c, 0] * (moment - mass * (bins[c] + 0.5)) - 0.5 * upper[c, 1] * mass
+    behind = 0
+    mass = 0.0
+    for c in range(n):
+        while bins[c] - bins[behind] > REACH:
+            mass += upper[behind, 0]
+            behind += 1
+        for_lower[c, 0] += mass
+
+    for i in range(a, m):
+        c = place[i - a]
+        gradient[i] -= scale * weight[i] * _series(2.0 * (f[i] - bins[c]) - 1.0, for_upper[c])
+    for i in range(m, b):
+        c = place[i - a]
+        gradient[i] += scale * weight[i] * _series(2.0 * (f[i] - bins[c]) - 1.0, for_lower[c])
+    return scale * value
+
+
+@njit(cache=True)
+def value_gradient(f, weight, splits, scales, value_table, slope_table):
+    """The loss summed over all pairs, and its gradient by score."""
+    gradient = np.zeros(len(f))
+    ratio = np.empty(len(f))
+    value = 0.0
+    for t in range(len(splits)):
+        a, m, b = splits[t, 0], splits[t, 1], splits[t, 2]
+        first, n_bins = _bins(f, a, b)
+        if _direct_is_cheaper(m - a, b - m, n_bins if n_bins > 0 else b - a):
+            value += _direct(f, weight, a, m, b, scales[t], ratio, gradient)
+        else:
+            bins, place = _occupied(f, a, b, first, n_bins)
+            value += _binned(f, weight, a, m, b, scales[t], bins, place, value_table, slope_table, gradient)
+    return value, gradient
+
+
+@njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
+def _vector_moments(f, weight, X, a, b, bins, place, order, moments):
+    """Add weight * T_r(position) * x of the rows a .. b to moments[bin, r]."""
+    d = X.shape[1]
+    terms = np.empty(order)
+    for i in range(a, b):
+        c = place[i - a]
+        u = 2.0 * (f[i] - bins[c]) - 1.0
+        terms[0] = weight[i]
+        terms[1] = weight[i] * u
+        for r in range(2, order):
+            terms[r] = 2.0 * u * terms[r - 1] - terms[r - 2]
+        for r in range(order):
+            t = terms[r]
+            row = moments[c, r]
+            for e in range(d):
+                row[e] += t * X[i, e]
+
+
+@njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
+def _direct_curvature(f, weight, X, a, m, b, scale, ratio, diagonal, mixed):
+    d = X.shape[1]
+    safe = _exponentials(f, a, m, b, ratio)
+    for j in range(a, m):
+        wj = scale * weight[j]
+        for k in range(m, b):
+            e = ratio[j] * ratio[k] if safe else np.exp(-abs(f[j] - f[k]))
+            h = wj * weight[k] * e / ((1.0 + e) * (1.0 + e))
+            diagonal[j] += h
+            diagonal[k] += h
+            for c in range(d):
+                mixed[j, c] += h * X[k, c]
+
+
+@njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
+def _binned_curvature(f, weight, X, a, m, b, scale, bins, place, table, diagonal, cross):
+    n = len(bins)
+    d = X.shape[1]
+    order = table.shape[1]
+    upper = np.zeros((n, order))
+    lower = np.zeros((n, order))
+    _moments(f, weight, a, m, bins, place, order, upper)
+    _moments(f, weight, m, b, bins, place[m - a :], order, lower)
+    for_upper = np.zeros((n, order))
+    for_lower = np.zeros((n, order))
+    _local(bins, table, upper, lower, for_upper, for_lower)
+    for i in range(a, b):
+        c = place[i - a]
+        near = for_upper[c] if i < m else for_lower[c]
+        # The short series may fall below zero where the curvature is next to nothing.
+        diagonal[i] += scale * weight[i] * max(_series(2.0 * (f[i] - bins[c]) - 1.0, near), 0.0)
+
+    upper_x = np.zeros((n, order, d))
+    lower_x = np.zeros((n, order, d))
+    _vector_moments(f, weight, X, a, m, bins, place, order, upper_x)
+    _vector_moments(f, weight, X, m, b, bins, place[m - a :], order, lower_x)
+    folded = np.empty((order, d))
+    start = 0
+    for c in range(n):
+        while bins[c] - bins[start] > REACH:
+            start += 1
+        if upper[c, 0] == 0.0:
+            continue
+        folded[:] = 0.0
+        for q in range(start, n):
+            distance = bins[c] - bins[q]
+            if distance < -REACH:
+                break
+            if lower[q, 0] == 0.0:
+                continue
+            k = table[np.int64(distance) + REACH]
+            for r in range(order):
+                for s in range(order):
+                    t = scale * k[r, s]
+                    for e in range(d):
+                        folded[r, e] += t * lower_x[q, s, e]
+        for r in range(order):
+            for p in range(d):
+                t = upper_x[c, r, p]
+                for e in range(d):
+                    cross[p, e] += t * folded[r, e]
+
+
+@njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
+def curvature(f, weight, X, splits, scales, table, half):
+    r"""The Hessian of the loss in two parts.
+
+    It is \(B + B'\) with \(B = X' \cdot\) `half` \(-\) `cross`. With pair weights h, `half` (written in place) is
+    \(\tfrac12 s_i x_i - \sum_k h_{ik} x_k\), \(s_i = \sum_k h_{ik}\), the sum over k left to `cross` in binned splits.
+    """
+    n, d = X.shape
+    diagonal = np.zeros(n)
+    cross = np.zeros((d, d))
+    ratio = np.empty(n)
+    half[:] = 0.0
+    for t in range(len(splits)):
+        a, m, b = splits[t, 0], splits[t, 1], splits[t, 2]
+        first, n_bins = _bins(f, a, b)
+        if _direct_is_cheaper(m - a, b - m, n_bins if n_bins > 0 else b - a):
+            _direct_curvature(f, weight, X, a, m, b, scales[t], ratio, diagonal, half)
+        else:
+            bins, place = _occupied(f, a, b, first, n_bins)
+            _binned_curvature(f, weight, X, a, m, b, scales[t], bins, place, table, diagonal, cross)
+    for i in range(n):
+        s = 0.5 * diagonal[i]
+        for c in range(d):
+            half[i, c] = s * X[i, c] - half[i, c]
+    return cross

@@ -1,0 +1,246 @@
+r"""Risks: sums of a margin loss over rows or over pairs, as functions of the weights, with their derivatives."""
+
+from __future__ import annotations
+
+from copy import copy
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from scipy.linalg.blas import dsyrk
+
+from rankloom.core import FloatArray, IntArray
+from rankloom.groups import Preferences
+from rankloom.losses import LOSSES, MarginLoss, smoothed_hinge
+from rankloom.rankers._kernels import exponential, hinge, logistic
+
+__all__ = ["HingeRisk", "PairRisk", "PointRisk", "QuadraticPairs", "Risk", "pair_risk"]
+
+BLOCK = 1 << 20  # pairs held at once for a loss without a kernel
+
+
+class Risk(Protocol):
+    """A convex function of the weights."""
+
+    n_weights: int
+    has_hessian: bool
+
+    def value_gradient(self, w: FloatArray) -> tuple[float, FloatArray]:
+        """The risk and its gradient."""
+
+    def hessian(self, w: FloatArray) -> FloatArray:
+        """The second derivatives (generalised where the loss has kinks in its slope)."""
+
+
+class HingeRisk(Risk, Protocol):
+    """A risk with a smoothed hinge, which knows a point of the dual problem of the hinge itself."""
+
+    def sharp_parts(self, w: FloatArray) -> tuple[float, float]:
+        """The risk of the hinge itself, and the sum of the smoothed slopes -L' (the dual variables)."""
+
+
+class PointRisk:
+    r"""Rows apart: \(\sum_i u_i L(f_i) + v_i L(-f_i)\) with \(f = Z w\); eq. 1, 4 and 7 of Yan & Hauptmann."""
+
+    def __init__(self, Z: FloatArray, up: FloatArray, down: FloatArray, loss: MarginLoss):
+        self.Z, self.loss = Z, loss
+        self.n_weights = Z.shape[1]
+        self.has_hessian = loss.curvature is not None
+        # Rows of one class only (all of them for two grades) need one evaluation, of the margin +f or -f.
+        self.one_sided = not np.any((up > 0) & (down > 0))
+        self.sign = np.where(down > 0, -1.0, 1.0)
+        self.up, self.down, self.weight = up, down, up + down
+
+    def value_gradient(self, w: FloatArray) -> tuple[float, FloatArray]:
+        """The risk and its gradient."""
+        f = self.Z @ w
+        value, derivative = self.loss.value, self.loss.derivative
+        if self.one_sided:
+            margin = self.sign * f
+            return float(self.weight @ value(margin)), (self.weight * self.sign * derivative(margin)) @ self.Z
+        total = float(self.up @ value(f) + self.down @ value(-f))
+        return total, (self.up * derivative(f) - self.down * derivative(-f)) @ self.Z
+
+    def hessian(self, w: FloatArray) -> FloatArray:
+        """The second derivatives."""
+        assert self.loss.curvature is not None
+        f = self.Z @ w
+        if self.one_sided:
+            h = self.weight * self.loss.curvature(self.sign * f)
+        else:
+            h = self.up * self.loss.curvature(f) + self.down * self.loss.curvature(-f)
+        np.multiply(self.Z, np.sqrt(h)[:, None], out=self.buffer)
+        upper = dsyrk(1.0, self.buffer.T)
+        return np.asarray(upper + np.triu(upper, 1).T)
+
+    def smoothed(self, width: float) -> PointRisk:
+        """The same risk with a smoothed hinge."""
+        return PointRisk(self.Z, self.up, self.down, smoothed_hinge(width))
+
+    @cached_property
+    def buffer(self) -> FloatArray:
+        """Room for one matrix of the size of Z, kept from step to step."""
+        return np.empty_like(self.Z)
+
+    def sharp_parts(self, w: FloatArray) -> tuple[float, float]:
+        """The risk of the hinge itself, and the sum of the slopes -L'."""
+        f = self.Z @ w
+        sharp = LOSSES["hinge"].value
+        return (
+            float(self.up @ sharp(f) + self.down @ sharp(-f)),
+            -float(self.up @ self.loss.derivative(f) + self.down @ self.loss.derivative(-f)),
+        )
+
+
+class PairRisk:
+    r"""All pairs: \(\sum_q \sum_{j \succ k} w_j w_k L(f_j - f_k)\) with \(f = X w\); eq. 2 of Yan & Hauptmann.
+
+    This class serves a loss without a kernel: it goes through the pairs in blocks, so that only its time grows with
+    their number.
+    """
+
+    has_hessian = False
+
+    def __init__(self, X: FloatArray, prefs: Preferences, loss: MarginLoss):
+        self.X, self.loss = X, loss
+        self.n_weights = X.shape[1]
+        self.weight = prefs.weight
+        by_depth = np.argsort(prefs.depth, kind="stable")
+        self.splits: IntArray = np.ascontiguousarray(prefs.splits[by_depth])
+        self.scales: FloatArray = prefs.split_scale[by_depth]
+        self.depths: IntArray = prefs.depth[by_depth]
+
+    def by_score(self, f: FloatArray) -> tuple[float, FloatArray]:
+        """The risk and its gradient by score."""
+        value, gradient = 0.0, np.zeros_like(f)
+        for (a, m, b), scale in zip(self.splits.tolist(), self.scales.tolist(), strict=True):
+            step = max(1, BLOCK // (b - m))
+            for start in range(a, m, step):
+                rows = slice(start, min(start + step, m))
+                margins = f[rows, None] - f[None, m:b]
+                weights = scale * self.weight[rows, None] * self.weight[None, m:b]
+                value += float((weights * self.loss.value(margins)).sum())
+                slopes = weights * self.loss.derivative(margins)
+                gradient[rows] += slopes.sum(axis=1)
+                gradient[m:b] -= slopes.sum(axis=0)
+        return value, gradient
+
+    def value_gradient(self, w: FloatArray) -> tuple[float, FloatArray]:
+        """The risk and its gradient."""
+        value, by_score = self.by_score(self.X @ w)
+        return value, by_score @ self.X
+
+    def hessian(self, w: FloatArray) -> FloatArray:
+        """The second derivatives."""
+        B = self.half_hessian(self.X @ w)
+        return B + B.T
+
+    def half_hessian(self, f: FloatArray) -> FloatArray:
+        """A matrix B such that the Hessian is B + B'."""
+        raise TypeError(f"the loss {self.loss.name!r} has no Hessian over all pairs")
+
+    def smoothed(self, width: float) -> QuadraticPairs:
+        """The same risk with a smoothed hinge, for the hinge."""
+        raise TypeError(f"the loss {self.loss.name!r} has no smoothed form")
+
+    @cached_property
+    def buffer(self) -> FloatArray:
+        """Room for one matrix of the size of X, kept from step to step."""
+        return np.empty_like(self.X)
+
+
+class LogisticPairs(PairRisk):
+    """All pairs, logistic loss, in O(n)."""
+
+    has_hessian = True
+
+    def by_score(self, f: FloatArray) -> tuple[float, FloatArray]:
+        """The risk and its gradient by score."""
+        values, slopes, _ = logistic.tables()
+        value, gradient = logistic.value_gradient(f, self.weight, self.splits, self.scales, values, slopes)
+        return float(value), gradient
+
+    def half_hessian(self, f: FloatArray) -> FloatArray:
+        """A matrix B such that the Hessian is B + B'."""
+        half, table = self.buffer, logistic.tables()[2]
+        cross = logistic.curvature(f, self.weight, self.X, self.splits, self.scales, table, half)
+        return np.asarray(self.X.T @ half - cross)
+
+
+class QuadraticPairs(PairRisk):
+    """All pairs, a piecewise quadratic loss (hinge, squared or smoothed hinge), in O(n log n)."""
+
+    has_hessian = True
+
+    def __init__(self, X: FloatArray, prefs: Preferences, loss: MarginLoss, pieces: hinge.Pieces):
+        super().__init__(X, prefs, loss)
+        self.pieces = pieces
+        self._seen: tuple[FloatArray | None, FloatArray, IntArray] = (None, np.empty(0), np.empty(0, dtype=np.int64))
+        self._sharp = (0.0, 0.0)
+
+    def smoothed(self, width: float) -> QuadraticPairs:
+        """The same risk with a smoothed hinge; it shares the rows, the room and the last scores."""
+        assert self.buffer is not None
+        other = copy(self)
+        other.pieces = hinge.smoothed_hinge(width)
+        return other
+
+    def _scored(self, w: FloatArray) -> tuple[FloatArray, IntArray]:
+        """Scores and their order, remembered for the last weights: a step asks for value and Hessian at the same w."""
+        if self._seen[0] is not w:
+            f = self.X @ w
+            self._seen = (w, f, np.argsort(f))
+        return self._seen[1:]
+
+    def value_gradient(self, w: FloatArray) -> tuple[float, FloatArray]:
+        """The risk and its gradient."""
+        f, order = self._scored(w)
+        value, by_score, slope, sharp = hinge.value_gradient(
+            f, self.weight, order, self.splits, self.scales, self.depths, self.pieces
+        )
+        self._sharp = (float(sharp), float(slope))
+        return float(value), by_score @ self.X
+
+    def sharp_parts(self, w: FloatArray) -> tuple[float, float]:
+        """The risk of the hinge itself, and the sum of the slopes -L', of the last `value_gradient(w)`."""
+        return self._sharp
+
+    def hessian(self, w: FloatArray) -> FloatArray:
+        """The second derivatives."""
+        f, order = self._scored(w)
+        half = self.buffer
+        rows = hinge.curvature(
+            f, self.weight, self.X, order, self.splits, self.scales, self.depths, self.pieces, half
+        )
+        B = self.X[rows].T @ half[rows] if len(rows) < len(f) else self.X.T @ half
+        return np.asarray(B + B.T)
+
+
+class ExponentialPairs(PairRisk):
+    """All pairs, exponential loss, in O(n)."""
+
+    has_hessian = True
+
+    def by_score(self, f: FloatArray) -> tuple[float, FloatArray]:
+        """The risk and its gradient by score."""
+        value, gradient = exponential.value_gradient(f, self.weight, self.splits, self.scales)
+        return float(value), gradient
+
+    def half_hessian(self, f: FloatArray) -> FloatArray:
+        """A matrix B such that the Hessian is B + B'."""
+        half = self.buffer
+        cross = exponential.curvature(f, self.weight, self.X, self.splits, self.scales, half)
+        return np.asarray(self.X.T @ half - cross)
+
+
+def pair_risk(X: FloatArray, prefs: Preferences, loss: MarginLoss) -> PairRisk:
+    """The risk of a loss over all pairs, by its kernel where it has one."""
+    if loss is LOSSES["logistic"]:
+        return LogisticPairs(X, prefs, loss)
+    if loss is LOSSES["exponential"]:
+        return ExponentialPairs(X, prefs, loss)
+    if loss is LOSSES["hinge"]:
+        return QuadraticPairs(X, prefs, loss, hinge.HINGE)
+    if loss is LOSSES["squared_hinge"]:
+        return QuadraticPairs(X, prefs, loss, hinge.SQUARED_HINGE)
+    return PairRisk(X, prefs, loss)

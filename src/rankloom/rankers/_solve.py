@@ -1,0 +1,177 @@
+"""Minimise a risk plus a penalty: Newton, smoothed Newton with a duality gap for hinges, quasi-Newton for the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg.lapack import dposv
+from scipy.optimize import minimize
+
+from rankloom.core import FloatArray
+from rankloom.rankers._risks import HingeRisk, Risk
+
+__all__ = ["Solution", "newton", "quasi_newton", "smoothed_newton", "sparse_quasi_newton"]
+
+NARROW = 0.4  # each width of the smoothed hinge over the one before
+LEAVE = 1.0  # a width is left when its Newton decrement is below this share of its part of the duality gap
+
+
+class Solution(NamedTuple):
+    """Weights, objective, number of iterations, whether the tolerance was met, and a bound on the excess objective."""
+
+    w: FloatArray
+    objective: float
+    n_iter: int
+    converged: bool
+    gap: float
+
+
+def newton(risk: Risk, ridge: FloatArray, start: FloatArray, tol: float, max_iter: int) -> Solution:
+    r"""Minimise \(R(w) + \tfrac12 \sum_i r_i w_i^2\) by Newton's method with backtracking.
+
+    It stops when the Newton decrement (twice the expected gain of the next step) is below `tol` times the objective, and
+    takes that step unseen: near the optimum it squares the error.
+    """
+    w = start
+    value, gradient = _penalised(risk, ridge, w)
+    decrement = np.inf
+    for iteration in range(1, max_iter + 1):
+        step, decrement = _direction(risk, ridge, w, gradient)
+        if decrement <= tol * value or decrement <= 1e-300:
+            return Solution(w - step, value - decrement / 2, iteration, True, max(decrement, 0.0))
+        moved = _descend(risk, ridge, w, value, step, decrement)
+        if moved is None:  # rounding stops the descent: the objective is as low as it gets
+            return Solution(w, value, iteration, decrement <= 1e-9 * value, decrement)
+        w, value, gradient = moved
+    return Solution(w, value, max_iter, False, decrement)
+
+
+def _direction(risk: Risk, ridge: FloatArray, w: FloatArray, gradient: FloatArray) -> tuple[FloatArray, float]:
+    """Newton's step (to be subtracted) and its decrement."""
+    hessian = risk.hessian(w)
+    hessian[np.diag_indices_from(hessian)] += ridge
+    step = _solve_positive(hessian, gradient)
+    return step, float(gradient @ step)
+
+
+def _descend(
+    risk: Risk, ridge: FloatArray, w: FloatArray, value: float, step: FloatArray, decrement: float
+) -> tuple[FloatArray, float, FloatArray] | None:
+    """Go down along the step, shortened until Armijo's rule holds; None where rounding forbids it."""
+    length = 1.0
+    while length > 1e-10:
+        trial = w - length * step
+        trial_value, gradient = _penalised(risk, ridge, trial)
+        if trial_value <= value - 1e-4 * length * decrement:
+            return trial, trial_value, gradient
+        # The slope along the step goes from -decrement to `slope`: a secant finds about where it is 0.
+        slope = -float(gradient @ step)
+        secant = decrement / (decrement + slope) if slope > 0 else 0.5
+        length *= min(max(secant, 0.05), 0.7)
+    return None
+
+
+def _penalised(risk: Risk, ridge: FloatArray, w: FloatArray) -> tuple[float, FloatArray]:
+    value, gradient = risk.value_gradient(w)
+    return value + 0.5 * float(ridge @ (w * w)), gradient + ridge * w
+
+
+def _solve_positive(matrix: FloatArray, right: FloatArray) -> FloatArray:
+    _, solution, info = dposv(matrix, right)
+    if info == 0 and np.isfinite(solution).all():
+        return np.asarray(solution)
+    return np.asarray(np.linalg.lstsq(matrix, right, rcond=1e-12)[0])  # no penalty and dependent features
+
+
+def smoothed_newton(
+    smoothed: Callable[[float], HingeRisk],
+    ridge: FloatArray,
+    tol: float,
+    max_iter: int,
+) -> Solution:
+    r"""Minimise a hinge risk plus \(\tfrac12 \sum_i r_i w_i^2\) to a relative duality gap of `tol`.
+
+    The hinge of width \(\mu\), \(\max_{0 \le a \le 1} a(1-x) - \mu a^2/2\), is smooth; its slopes \(a\) are a feasible
+    point of the dual problem of the hinge itself,
+
+    .. math:: D(a) = \sum a - \tfrac12 \sum_i g_i^2 / r_i, \qquad g = \nabla R_\mu(w).
+
+    The gap is \(\sum [h(x) - a(1-x)]\), which falls with the width, plus \(\tfrac12 \sum_i (\nabla J_\mu)_i^2 / r_i\), which
+    falls with Newton's steps. So a width is left once its own excess is small against the first part, and kept once that
+    part is small enough. Weights that are not penalised (an intercept) leave the dual without a finite value; there the
+    decrement stands for the second part.
+    """
+    w = np.zeros(len(ridge))
+    width = 1.0
+    risk = smoothed(width)
+    value, gradient = _penalised(risk, ridge, w)
+    best = Solution(w, np.inf, 0, False, np.inf)
+    penalised = ridge > 0
+    for iteration in range(1, max_iter + 1):
+        step, decrement = _direction(risk, ridge, w, gradient)
+        sharp, slope = risk.sharp_parts(w)
+        primal = sharp + 0.5 * float(ridge @ (w * w))
+        rounding = sharp - slope - float((gradient - ridge * w) @ w)
+        unsolved = 0.5 * float((gradient[penalised] ** 2 / ridge[penalised]).sum())
+        gap = rounding + (unsolved if penalised.all() else max(unsolved, decrement))
+        if gap < best.gap:
+            best = Solution(w, primal, iteration, gap <= tol * primal, gap)
+        best = best._replace(n_iter=iteration)
+        if best.converged:
+            break
+        moved = _descend(risk, ridge, w, value, step, decrement)
+        if moved is not None:
+            w, value, gradient = moved
+        if moved is None or (rounding > 0.5 * tol * primal and decrement <= LEAVE * rounding):
+            if width < 1e-12:
+                break
+            width *= NARROW
+            risk = smoothed(width)
+            value, gradient = _penalised(risk, ridge, w)
+    return best
+
+
+def quasi_newton(
+    risk: Risk, penalty: Callable[[FloatArray], tuple[float, FloatArray]], tol: float, max_iter: int
+) -> Solution:
+    """Minimise a risk plus a smooth penalty by L-BFGS."""
+
+    def objective(w: FloatArray) -> tuple[float, FloatArray]:
+        value, gradient = risk.value_gradient(w)
+        extra, slope = penalty(w)
+        return value + extra, gradient + slope
+
+    return _lbfgs(objective, np.zeros(risk.n_weights), None, tol, max_iter)
+
+
+def sparse_quasi_newton(risk: Risk, weights: FloatArray, tol: float, max_iter: int) -> Solution:
+    r"""Minimise \(R(w) + \sum_i c_i |w_i|\): L-BFGS-B on \(w = p - n\) with \(p, n \ge 0\), which is smooth."""
+    d = risk.n_weights
+
+    def objective(parts: FloatArray) -> tuple[float, FloatArray]:
+        value, gradient = risk.value_gradient(parts[:d] - parts[d:])
+        return value + float(weights @ (parts[:d] + parts[d:])), np.concatenate([gradient + weights, weights - gradient])
+
+    solution = _lbfgs(objective, np.zeros(2 * d), [(0.0, None)] * (2 * d), tol, max_iter)
+    return solution._replace(w=solution.w[:d] - solution.w[d:])
+
+
+def _lbfgs(
+    objective: Callable[[FloatArray], tuple[float, FloatArray]],
+    start: FloatArray,
+    bounds: list[tuple[float, None]] | None,
+    tol: float,
+    max_iter: int,
+) -> Solution:
+    # Scaled so that the first gradient has size 1: the stopping rule then does not depend on the number of pairs.
+    scale = max(float(np.abs(objective(start)[1]).max(initial=0.0)), 1e-300)
+
+    def scaled(w: FloatArray) -> tuple[float, FloatArray]:
+        value, gradient = objective(w)
+        return value / scale, gradient / scale
+
+    options = {"maxiter": max(100 * max_iter, 1000), "maxfun": 10**6, "ftol": 1e-3 * tol, "gtol": tol, "maxcor": 20}
+    found = minimize(scaled, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    return Solution(np.asarray(found.x), float(found.fun) * scale, int(found.nit), bool(found.success), np.nan)

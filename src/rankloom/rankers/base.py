@@ -1,0 +1,125 @@
+"""What all rankers share: the signature, the checks of its arguments, scores of linear rankers, JSON."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Mapping
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rankloom.core import FloatArray
+from rankloom.groups import Groups, check_finite, check_grades, check_weights, group_rows
+from rankloom.rankers import _persist
+
+__all__ = ["LinearRanker", "Problem", "Ranker"]
+
+Weights = Mapping[Hashable, float] | ArrayLike | None
+
+
+class Problem(NamedTuple):
+    """The checked arguments of `fit`: rows, grades, queries, one weight a row, one weight a query."""
+
+    X: FloatArray
+    y: FloatArray
+    groups: Groups
+    weight: FloatArray
+    query_weight: FloatArray
+
+
+class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
+    """Base class: `fit(X, y, qid=...)`, `predict(X)`, `score(X, y, qid=...)`, `save(path)`.
+
+    A subclass defines `_fit(problem)` and `_predict(X, qid)`. `query_shift_invariant` says whether a constant that is
+    added to a feature of all rows of one query leaves the fitted ranker as it is.
+    """
+
+    # scikit-learn's metadata routing hands qid to fit, predict and score without set_fit_request(...).
+    __metadata_request__fit = {"qid": True, "sample_weight": True}  # noqa: RUF012
+    __metadata_request__predict = {"qid": True}  # noqa: RUF012
+    __metadata_request__score = {"qid": True}  # noqa: RUF012
+
+    query_shift_invariant: bool = False
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        qid: Any = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        query_weight: Weights = None,
+    ) -> Self:
+        """Learn from graded rows.
+
+        Parameters
+        ----------
+        X : array of shape (n_rows, n_features)
+        y : grades, one a row: integers or floats, higher is better.
+        qid : the query of each row, any hashable values in any order; None makes all rows one query.
+        sample_weight : one weight a row. A row of weight 2 counts like the same row twice.
+        query_weight : mapping from qid to weight, or one value a row that is constant within each query.
+        """
+        rows = self._check_rows(X, reset=True)
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        groups = group_rows(qid, len(rows))
+        grades = check_grades(y, len(rows))
+        weight, query_weights = check_weights(groups, sample_weight, query_weight)
+        self._fit(Problem(rows, grades, groups, weight, query_weights))
+        self.n_queries_ = len(groups)
+        return self
+
+    def predict(self, X: ArrayLike, qid: Any = None) -> FloatArray:
+        """Return a score for each row, higher is better. Only list-aware rankers use `qid`."""
+        check_is_fitted(self)
+        return self._predict(self._check_rows(X, reset=False), qid)
+
+    def score(self, X: ArrayLike, y: ArrayLike, qid: Any = None, *, metric: str = "nDCG@10") -> float:
+        """Return the mean of a metric over the queries (policy `trec`)."""
+        check_is_fitted(self)
+        if qid is None and self.n_queries_ > 1:
+            raise ValueError(
+                f"this ranker was fitted on {self.n_queries_} queries but score() got no qid, so all rows would count as "
+                "one query; pass qid (in scikit-learn's searches: set_config(enable_metadata_routing=True))"
+            )
+        from rankloom import metrics
+        return metrics.evaluate(y, self.predict(X, qid), qid, [metric])[metric]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted ranker as JSON; `rankloom.load_ranker` reads it."""
+        check_is_fitted(self)
+        _persist.save(self, path)
+
+    @abstractmethod
+    def _fit(self, problem: Problem) -> None:
+        """Learn from checked arguments."""
+
+    @abstractmethod
+    def _predict(self, X: FloatArray, qid: Any) -> FloatArray:
+        """Score checked rows."""
+
+    def _check_rows(self, X: ArrayLike, *, reset: bool) -> FloatArray:
+        rows: FloatArray = validate_data(
+            self, X, reset=reset, dtype=np.float64, order="C", ensure_all_finite=False, skip_check_array=False
+        )
+        check_finite(rows, "X")
+        return rows
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+class LinearRanker(Ranker):
+    r"""A ranker with scores \(f(d) = \lambda \cdot x_d\); the weights \(\lambda\) are `coef_`."""
+
+    coef_: FloatArray
+
+    def _predict(self, X: FloatArray, qid: Any) -> FloatArray:
+        return X @ self.coef_
