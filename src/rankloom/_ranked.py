@@ -121,6 +121,7 @@ class RankedLists:
     grade : grade of each row.
     ties : the rule by which the order within `blocks` was made.
     blocks : first row of each run of equal scores.
+    retrieved : False for rows that the list does not show; they stand last.
     """
 
     query: IntArray
@@ -129,6 +130,7 @@ class RankedLists:
     grade: FloatArray
     ties: str
     blocks: IntArray
+    retrieved: NDArray[np.bool_]
 
     @cached_property
     def sizes(self) -> IntArray:
@@ -168,7 +170,14 @@ class RankedLists:
         return total - before[self.query]
 
 
-def rank_rows(grades: FloatArray, scores: FloatArray, groups: Groups, ties: str, ids: Any = None) -> RankedLists:
+def rank_rows(
+    grades: FloatArray,
+    scores: FloatArray,
+    groups: Groups,
+    ties: str,
+    ids: Any,
+    retrieved: NDArray[np.bool_],
+) -> RankedLists:
     """Sort rows by query, score from high to low, and the rule for ties: never by their place in the input."""
     if ids is not None:
         ties = "ids"
@@ -177,11 +186,11 @@ def rank_rows(grades: FloatArray, scores: FloatArray, groups: Groups, ties: str,
         last = -_id_ranks(scores, groups, ids)
     else:
         last = -grades if ties == "best" else grades
-    order = np.lexsort((last, -scores, groups.codes))
-    query, score = groups.codes[order], scores[order]
+    order = np.lexsort((last, -scores, ~retrieved, groups.codes))
+    query, score, shown = groups.codes[order], scores[order], retrieved[order]
     starts = groups.starts[:-1]
     rank = np.arange(1, len(order) + 1) - starts[query]
-    return RankedLists(query, starts, rank, grades[order], ties, np.flatnonzero(changes(query, score)))
+    return RankedLists(query, starts, rank, grades[order], ties, np.flatnonzero(changes(query, shown, score)), shown)
 
 
 def changes(*arrays: NDArray[Any]) -> NDArray[np.bool_]:

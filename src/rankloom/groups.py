@@ -1,23 +1,20 @@
-"""Everything about qid: checking, grouping, preferences, pairs, splitters."""
+"""Everything about qid: checking, grouping, preferences, pairs. (Splitters by query are in `splitters`.)"""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.model_selection import BaseCrossValidator
-from sklearn.utils import check_random_state
 
 from rankloom.core import FloatArray, IntArray
 
 __all__ = [
     "Groups",
     "Preferences",
-    "QueryKFold",
-    "QueryShuffleSplit",
     "check_finite",
     "check_grades",
     "check_weights",
@@ -99,8 +96,9 @@ def _encode(qid: Any) -> tuple[IntArray, Sequence[Hashable]]:
 
 def check_finite(array: FloatArray, name: str) -> None:
     """Raise a ValueError that names the first row with NaN or infinity."""
-    if np.isfinite(array.sum()):  # one pass without a temporary; an overflowing sum falls through to the exact test
-        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(array.sum()):  # one pass without a temporary; a sum that overflows goes on to the exact test
+            return
     finite = np.isfinite(array)
     if finite.all():
         return
@@ -122,6 +120,9 @@ def check_grades(y: ArrayLike, n_rows: int) -> FloatArray:
     except (TypeError, ValueError):
         raise ValueError("y must hold numbers (grades, higher is better)") from None
     if grades.ndim == 2 and grades.shape[1] == 1:
+        from sklearn.exceptions import DataConversionWarning
+
+        warnings.warn("y is a column; one grade a row, y.ravel(), was expected", DataConversionWarning, stacklevel=4)
         grades = grades[:, 0]
     if grades.ndim != 1:
         raise ValueError(f"y must be one grade a row, got an array of shape {grades.shape}")
@@ -263,7 +264,8 @@ def _halve(new_level: IntArray, first_level: IntArray, n_levels: IntArray, n_row
     """Cut each query's grade levels in two where the halves are most equal, again and again, all queries at once."""
     bounds = np.append(new_level, n_rows)
     low, high = first_level, first_level + n_levels
-    splits, depths = [np.empty((0, 3), dtype=np.int64)], []
+    splits = [np.empty((0, 3), dtype=np.int64)]
+    depths: list[IntArray] = []
     while len(low):
         twice = bounds[low] + bounds[high]
         after = np.clip(np.searchsorted(bounds, twice / 2), low + 1, high - 1)
@@ -292,81 +294,3 @@ def preference_pairs(y: ArrayLike, qid: Any = None) -> IntArray:
         parts.append(np.stack([np.repeat(winners, len(losers)), np.tile(losers, len(winners))], axis=1))
     pairs = np.concatenate(parts) if parts else np.empty((0, 2), dtype=np.int64)
     return pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
-
-
-class _QuerySplitter(BaseCrossValidator):  # type: ignore[misc]
-    """Splits that keep each query whole. `qid` comes by scikit-learn's metadata routing, or as its `groups`."""
-
-    __metadata_request__split = {"qid": True}  # noqa: RUF012
-
-    def _queries(self, X: Any, groups: Any, qid: Any) -> Groups:
-        queries = qid if qid is not None else groups
-        if queries is None:
-            raise ValueError(
-                f"{type(self).__name__} needs the query of each row: pass params={{'qid': qid}} with "
-                "sklearn.set_config(enable_metadata_routing=True), or groups=qid"
-            )
-        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
-        return group_rows(queries, n_rows)
-
-    def split(self, X: Any, y: Any = None, groups: Any = None, qid: Any = None) -> Iterator[tuple[IntArray, IntArray]]:
-        """Yield (training rows, test rows)."""
-        grouped = self._queries(X, groups, qid)
-        for test in self._test_queries(len(grouped)):
-            in_test = np.zeros(len(grouped), dtype=bool)
-            in_test[test] = True
-            mask = in_test[grouped.codes]
-            yield np.flatnonzero(~mask), np.flatnonzero(mask)
-
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None, qid: Any = None) -> int:
-        """Return the number of splits."""
-        return int(self.n_splits)
-
-    def _test_queries(self, n_queries: int) -> Iterator[IntArray]:
-        raise NotImplementedError
-
-
-class QueryKFold(_QuerySplitter):
-    """K folds by query: the rows of a query are never divided.
-
-    Parameters
-    ----------
-    n_splits : number of folds.
-    shuffle : whether queries are shuffled before they are dealt out.
-    random_state : seed of the shuffle.
-
-    Examples
-    --------
-    >>> [test.tolist() for _, test in QueryKFold(2).split([[0]] * 5, qid=[7, 8, 7, 9, 8])]
-    [[0, 1, 2, 4], [3]]
-    """
-
-    def __init__(self, n_splits: int = 5, *, shuffle: bool = False, random_state: Any = None):
-        self.n_splits = n_splits
-        self.shuffle = shuffle
-        self.random_state = random_state
-
-    def _test_queries(self, n_queries: int) -> Iterator[IntArray]:
-        if not 2 <= self.n_splits <= n_queries:
-            raise ValueError(f"n_splits={self.n_splits} folds cannot be made of {n_queries} queries")
-        order = np.arange(n_queries)
-        if self.shuffle:
-            check_random_state(self.random_state).shuffle(order)
-        yield from np.array_split(order, self.n_splits)
-
-
-class QueryShuffleSplit(_QuerySplitter):
-    """Random splits by query, each with a share `test_size` of the queries held out."""
-
-    def __init__(self, n_splits: int = 10, *, test_size: float = 0.2, random_state: Any = None):
-        self.n_splits = n_splits
-        self.test_size = test_size
-        self.random_state = random_state
-
-    def _test_queries(self, n_queries: int) -> Iterator[IntArray]:
-        n_test = round(self.test_size * n_queries)
-        if not 0 < n_test < n_queries:
-            raise ValueError(f"test_size={self.test_size} of {n_queries} queries leaves an empty part")
-        random = check_random_state(self.random_state)
-        for _ in range(self.n_splits):
-            yield random.permutation(n_queries)[:n_test]

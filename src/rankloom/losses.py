@@ -38,7 +38,7 @@ class MarginLoss:
 
 def _logistic_curvature(x: FloatArray) -> FloatArray:
     p = expit(-x)
-    return p * (1.0 - p)
+    return np.asarray(p * (1.0 - p))
 
 
 LOSSES: dict[str, MarginLoss] = {

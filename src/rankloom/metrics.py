@@ -60,7 +60,8 @@ def _ratio(numerator: NDArray[Any], denominator: NDArray[Any]) -> FloatArray:
 
 
 def _top(lists: RankedLists, k: int | None) -> NDArray[np.bool_]:
-    return lists.rank <= (len(lists.rank) if k is None else k)
+    """The rows that a list shows up to rank k."""
+    return lists.retrieved if k is None else lists.retrieved & (lists.rank <= k)
 
 
 def _ap(lists: RankedLists, policy: Policy, k: int | None) -> FloatArray:
@@ -107,23 +108,23 @@ def _precision(lists: RankedLists, policy: Policy, k: int | None) -> FloatArray:
     r"""$\mathrm{P@}k=\frac1k\sum_{i\le k} r_i$; without k, over the whole list."""
     relevant = (lists.grade >= policy.relevant).astype(np.float64)
     hits = lists.sum(lists.share(relevant) * _top(lists, k))
-    if k is None:
-        size = lists.sizes
-    else:
-        size = np.minimum(k, lists.sizes) if policy.p_denominator == "min" else np.full(len(lists.sizes), k)
-    return _finish(_ratio(hits, size), lists.sum(relevant) == 0, policy, natural=0.0)
+    shown = lists.sum(lists.retrieved.astype(np.int64))
+    if k is not None:
+        shown = np.minimum(k, shown) if policy.p_denominator == "min" else np.full(len(shown), k)
+    return _finish(_ratio(hits, shown), lists.sum(relevant) == 0, policy, natural=0.0)
 
 
 def _gains(lists: RankedLists, policy: Policy) -> tuple[FloatArray, FloatArray]:
     """Discounted gain of each row, and at the same rank of the ideal list."""
     gain, discount = policy.gains(lists.grade), policy.discounts(lists.rank)
-    return lists.share(gain) / discount, gain[lists.ideal] / discount
+    return lists.share(gain) * lists.retrieved / discount, gain[lists.ideal] / discount
 
 
 def _ndcg(lists: RankedLists, policy: Policy, k: int | None) -> FloatArray:
     r"""$\mathrm{nDCG@}k=\mathrm{DCG}_k/\max\mathrm{DCG}_k$, $\mathrm{DCG}_k=\sum_{i\le k}\mathrm{gain}(g_i)/d_i$."""
-    top = _top(lists, k)
-    actual, ideal = (lists.sum(gain * top) for gain in _gains(lists, policy))
+    gain, best = _gains(lists, policy)
+    actual = lists.sum(gain * _top(lists, k))
+    ideal = lists.sum(best if k is None else best * (lists.rank <= k))
     value = _ratio(actual, ideal)
     if k is not None and policy.short == "zero":
         value[lists.sizes < k] = 0.0
@@ -239,6 +240,7 @@ def evaluate_queries(
     policy: str | Policy = "trec",
     *,
     ids: Any = None,
+    retrieved: ArrayLike | None = None,
 ) -> QueryValues:
     """Compute metrics of each query; the parameters are those of `evaluate`.
 
@@ -255,13 +257,21 @@ def evaluate_queries(
         if policy not in POLICIES:
             raise ValueError(f"unknown policy {policy!r}; known policies: {', '.join(POLICIES)}, or give a Policy")
         policy = POLICIES[policy]
-    with np.errstate(over="ignore", invalid="ignore"):
-        numbers = _check_scores(scores)
-        grades = check_grades(y, len(numbers))
+    numbers = _check_scores(scores)
+    grades = check_grades(y, len(numbers))
     groups = group_rows(qid, len(numbers))
-    lists = rank_rows(grades, numbers, groups, policy.ties, ids)
+    shown = np.ones(len(numbers), dtype=bool) if retrieved is None else np.asarray(retrieved, dtype=bool)
+    if shown.shape != numbers.shape:
+        raise ValueError(f"retrieved must be one mark a row: expected shape {numbers.shape}, got {shown.shape}")
+    if not shown.all():
+        whole = [text for text, (name, _) in zip(names, parsed, strict=True) if name in _WHOLE_LIST]
+        if whole:
+            raise ValueError(f"{whole[0]} needs the whole list, but some rows are not retrieved")
+    lists = rank_rows(grades, numbers, groups, policy.ties, ids, shown)
     # tau-b has its own rule for tied scores, so it does not see ties that ids have broken.
-    plain = lists if ids is None or ("tau", None) not in parsed else rank_rows(grades, numbers, groups, policy.ties)
+    plain = lists
+    if ids is not None and ("tau", None) in parsed:
+        plain = rank_rows(grades, numbers, groups, policy.ties, None, shown)
     values = {}
     for text, (name, k) in zip(names, parsed, strict=True):
         values[text] = METRICS[name](plain if name == "tau" else lists, policy, k)
@@ -291,6 +301,7 @@ def evaluate(
     policy: str | Policy = "trec",
     *,
     ids: Any = None,
+    retrieved: ArrayLike | None = None,
 ) -> dict[str, float]:
     r"""Compute metrics of scores, $\frac1{|Q|}\sum_{q\in Q} m(q)$ each.
 
@@ -304,6 +315,8 @@ def evaluate(
         order of rows, or by id; here "sklearn" averages and the others take the worst case.
     ids : item of each row. Then ties are broken as trec_eval does, whatever the policy: scores are compared as 32-bit
         floats, and of equal ones the id that is last in alphabetical order stands first.
+    retrieved : False for rows that exist but that the list does not show: they count as relevant rows that were missed
+        (in the denominator of AP, in the ideal list of nDCG) and nowhere else, as in trec_eval.
 
     Returns
     -------
@@ -321,7 +334,7 @@ def evaluate(
     {'AP': 0.75, 'P@1': 0.5}
     """
     means = {}
-    for text, values in evaluate_queries(y, scores, qid, metrics, policy, ids=ids).values.items():
+    for text, values in evaluate_queries(y, scores, qid, metrics, policy, ids=ids, retrieved=retrieved).values.items():
         counted = values[~np.isnan(values)]
         means[text] = float(counted.mean()) if len(counted) else float("nan")
     return means

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtr
-from sklearn.utils import check_random_state
 
 from rankloom.core import FloatArray
 
@@ -232,6 +231,12 @@ def _matrix(values: Mapping[str, ArrayLike]) -> FloatArray:
     return matrix
 
 
+def _generator(random_state: Any) -> Any:
+    from sklearn.utils import check_random_state  # here, because it loads much that a table of means does not need
+
+    return check_random_state(random_state)
+
+
 def _percentiles(means: FloatArray, confidence: float) -> tuple[float, float]:
     low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
     return float(low), float(high)
@@ -256,7 +261,7 @@ def bootstrap_means(values: ArrayLike, n_bootstrap: int = 2000, random_state: An
     matrix = np.asarray(values, dtype=np.float64)
     if n_bootstrap < 1:
         raise ValueError(f"n_bootstrap must be at least 1, got {n_bootstrap}")
-    random = check_random_state(random_state)
+    random = _generator(random_state)
     n_queries = matrix.shape[1]
     means = np.empty((len(matrix), n_bootstrap))
     at_once = max(1, _CHUNK // n_queries)
@@ -301,7 +306,7 @@ def _sign_flip_tests(differences: FloatArray, n_permutations: int, random_state:
         else:
             sampled.append(i)
     if sampled:
-        random = check_random_state(random_state)
+        random = _generator(random_state)
         n_queries = differences.shape[1]
         n_bytes = -(-n_queries // 8)
         extreme = np.zeros(len(sampled))

@@ -14,6 +14,7 @@ from typing import IO, Any
 import numpy as np
 
 from rankloom.core import RankingData
+from rankloom.groups import check_finite
 
 __all__ = [
     "PathLike",
@@ -52,8 +53,6 @@ def check_path(path: Any, call: str) -> str:
 
 def check_data(data: Any, path: Any, call: str) -> tuple[RankingData, str]:
     """Return data with finite float64 arrays, and the path; swapped arguments raise a TypeError with the cure."""
-    from rankloom.groups import check_finite  # here, because it brings scikit-learn, and that pandas and pyarrow
-
     if isinstance(path, RankingData):
         raise TypeError(f"the arguments are swapped: call {call}")
     if not isinstance(data, RankingData):
@@ -66,9 +65,8 @@ def check_data(data: Any, path: Any, call: str) -> tuple[RankingData, str]:
         raise ValueError(f"nothing to write: X has the shape {X.shape}")
     if data.ids is not None and len(data.ids) != len(y):
         raise ValueError(f"there are {len(y)} rows but {len(data.ids)} ids; give one id a row, or ids=None")
-    with np.errstate(over="ignore", invalid="ignore"):  # it adds up; large numbers are no reason for a warning
-        check_finite(X, "X")
-        check_finite(y, "y")
+    check_finite(X, "X")
+    check_finite(y, "y")
     return replace(data, X=X, y=y), name
 
 

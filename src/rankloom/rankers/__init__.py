@@ -1,0 +1,88 @@
+"""Rankers: learn from graded rows, score rows. A new ranker is a class and a line in `RANKERS`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+
+from rankloom.rankers import _persist
+from rankloom.rankers.base import LinearRanker, Ranker
+from rankloom.rankers.baselines import BestFeature, NaiveBayesRanker, UniformCombination
+from rankloom.rankers.margin import (
+    FullRankingLogisticRegression,
+    LogisticRegressionRanker,
+    MarginRanker,
+    RankingLogisticRegression,
+    RankSVM,
+)
+from rankloom.rankers.per_query import PerQueryRankers, fit_per_query
+from rankloom.rankers.theory import pairwise_risk_bounds, rank_consistency
+
+__all__ = [
+    "RANKERS",
+    "BestFeature",
+    "FullRankingLogisticRegression",
+    "LinearRanker",
+    "LogisticRegressionRanker",
+    "MarginRanker",
+    "NaiveBayesRanker",
+    "PerQueryRankers",
+    "RankSVM",
+    "Ranker",
+    "RankingLogisticRegression",
+    "UniformCombination",
+    "fit_per_query",
+    "load_ranker",
+    "make_ranker",
+    "pairwise_risk_bounds",
+    "rank_consistency",
+]
+
+# The short name of each ranker, in Python and in the shell.
+RANKERS: dict[str, Callable[..., Ranker]] = {
+    "uniform": UniformCombination,
+    "best": BestFeature,
+    "nb": NaiveBayesRanker,
+    "lr": LogisticRegressionRanker,
+    "rlr": RankingLogisticRegression,
+    "frlr": FullRankingLogisticRegression,
+    "ranksvm": RankSVM,
+}
+
+
+def make_ranker(name: str, **params: Any) -> Ranker:
+    """Make a ranker by its short name.
+
+    >>> make_ranker("rlr", nu=0.5)
+    RankingLogisticRegression(nu=0.5)
+    """
+    if name not in RANKERS:
+        raise ValueError(f"unknown ranker {name!r}; known are {', '.join(RANKERS)}")
+    try:
+        return RANKERS[name](**params)
+    except TypeError:
+        known = ", ".join(ranker_class(name)().get_params(deep=False)) or "none"
+        raise ValueError(f"{name} does not take {', '.join(params)}; its parameters are: {known}") from None
+
+
+def ranker_class(name: str) -> type[Ranker]:
+    """The class of a short name."""
+    maker = RANKERS[name]
+    found = maker.func if isinstance(maker, partial) else maker
+    assert isinstance(found, type)
+    return found
+
+
+def load_ranker(path: str | os.PathLike[str], *, classes: Iterable[type] = ()) -> Ranker:
+    """Read a ranker that `ranker.save(path)` wrote.
+
+    Parameters
+    ----------
+    path : the JSON file.
+    classes : ranker classes of your own that the file may name.
+    """
+    found: list[type] = [*(ranker_class(name) for name in RANKERS), MarginRanker, *classes]
+    ranker: Ranker = _persist.load(path, {one.__name__: one for one in found})
+    return ranker

@@ -49,7 +49,7 @@ def load(path: str | os.PathLike[str], classes: Mapping[str, type]) -> Any:
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
         raise ValueError(f"{path} is not a saved ranker: it is not JSON") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise ValueError(f"{path} is not a saved ranker: no \"format\": \"{FORMAT}\" in it")
+        raise ValueError(f'{path} is not a saved ranker: no "format": "{FORMAT}" in it')
     version = document.get("version")
     if not isinstance(version, int) or version > VERSION:
         raise ValueError(

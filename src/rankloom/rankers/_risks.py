@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from functools import cached_property
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from scipy.linalg.blas import dsyrk
@@ -12,7 +12,10 @@ from scipy.linalg.blas import dsyrk
 from rankloom.core import FloatArray, IntArray
 from rankloom.groups import Preferences
 from rankloom.losses import LOSSES, MarginLoss, smoothed_hinge
-from rankloom.rankers._kernels import exponential, hinge, logistic
+from rankloom.rankers import _kernels
+
+if TYPE_CHECKING:
+    from rankloom.rankers._kernels.hinge import Pieces
 
 __all__ = ["HingeRisk", "PairRisk", "PointRisk", "QuadraticPairs", "Risk", "pair_risk"]
 
@@ -156,14 +159,14 @@ class LogisticPairs(PairRisk):
 
     def by_score(self, f: FloatArray) -> tuple[float, FloatArray]:
         """The risk and its gradient by score."""
-        values, slopes, _ = logistic.tables()
-        value, gradient = logistic.value_gradient(f, self.weight, self.splits, self.scales, values, slopes)
+        values, slopes, _ = _kernels.logistic.tables()
+        value, gradient = _kernels.logistic.value_gradient(f, self.weight, self.splits, self.scales, values, slopes)
         return float(value), gradient
 
     def half_hessian(self, f: FloatArray) -> FloatArray:
         """A matrix B such that the Hessian is B + B'."""
-        half, table = self.buffer, logistic.tables()[2]
-        cross = logistic.curvature(f, self.weight, self.X, self.splits, self.scales, table, half)
+        half, table = self.buffer, _kernels.logistic.tables()[2]
+        cross = _kernels.logistic.curvature(f, self.weight, self.X, self.splits, self.scales, table, half)
         return np.asarray(self.X.T @ half - cross)
 
 
@@ -172,7 +175,7 @@ class QuadraticPairs(PairRisk):
 
     has_hessian = True
 
-    def __init__(self, X: FloatArray, prefs: Preferences, loss: MarginLoss, pieces: hinge.Pieces):
+    def __init__(self, X: FloatArray, prefs: Preferences, loss: MarginLoss, pieces: Pieces):
         super().__init__(X, prefs, loss)
         self.pieces = pieces
         self._seen: tuple[FloatArray | None, FloatArray, IntArray] = (None, np.empty(0), np.empty(0, dtype=np.int64))
@@ -180,9 +183,9 @@ class QuadraticPairs(PairRisk):
 
     def smoothed(self, width: float) -> QuadraticPairs:
         """The same risk with a smoothed hinge; it shares the rows, the room and the last scores."""
-        assert self.buffer is not None
+        _ = self.buffer  # made before the copy, so that all widths share it
         other = copy(self)
-        other.pieces = hinge.smoothed_hinge(width)
+        other.pieces = _kernels.hinge.smoothed_hinge(width)
         return other
 
     def _scored(self, w: FloatArray) -> tuple[FloatArray, IntArray]:
@@ -195,7 +198,7 @@ class QuadraticPairs(PairRisk):
     def value_gradient(self, w: FloatArray) -> tuple[float, FloatArray]:
         """The risk and its gradient."""
         f, order = self._scored(w)
-        value, by_score, slope, sharp = hinge.value_gradient(
+        value, by_score, slope, sharp = _kernels.hinge.value_gradient(
             f, self.weight, order, self.splits, self.scales, self.depths, self.pieces
         )
         self._sharp = (float(sharp), float(slope))
@@ -209,7 +212,7 @@ class QuadraticPairs(PairRisk):
         """The second derivatives."""
         f, order = self._scored(w)
         half = self.buffer
-        rows = hinge.curvature(
+        rows = _kernels.hinge.curvature(
             f, self.weight, self.X, order, self.splits, self.scales, self.depths, self.pieces, half
         )
         B = self.X[rows].T @ half[rows] if len(rows) < len(f) else self.X.T @ half
@@ -223,13 +226,13 @@ class ExponentialPairs(PairRisk):
 
     def by_score(self, f: FloatArray) -> tuple[float, FloatArray]:
         """The risk and its gradient by score."""
-        value, gradient = exponential.value_gradient(f, self.weight, self.splits, self.scales)
+        value, gradient = _kernels.exponential.value_gradient(f, self.weight, self.splits, self.scales)
         return float(value), gradient
 
     def half_hessian(self, f: FloatArray) -> FloatArray:
         """A matrix B such that the Hessian is B + B'."""
         half = self.buffer
-        cross = exponential.curvature(f, self.weight, self.X, self.splits, self.scales, half)
+        cross = _kernels.exponential.curvature(f, self.weight, self.X, self.splits, self.scales, half)
         return np.asarray(self.X.T @ half - cross)
 
 
@@ -240,7 +243,7 @@ def pair_risk(X: FloatArray, prefs: Preferences, loss: MarginLoss) -> PairRisk:
     if loss is LOSSES["exponential"]:
         return ExponentialPairs(X, prefs, loss)
     if loss is LOSSES["hinge"]:
-        return QuadraticPairs(X, prefs, loss, hinge.HINGE)
+        return QuadraticPairs(X, prefs, loss, _kernels.hinge.HINGE)
     if loss is LOSSES["squared_hinge"]:
-        return QuadraticPairs(X, prefs, loss, hinge.SQUARED_HINGE)
+        return QuadraticPairs(X, prefs, loss, _kernels.hinge.SQUARED_HINGE)
     return PairRisk(X, prefs, loss)

@@ -31,8 +31,8 @@ class Solution(NamedTuple):
 def newton(risk: Risk, ridge: FloatArray, start: FloatArray, tol: float, max_iter: int) -> Solution:
     r"""Minimise \(R(w) + \tfrac12 \sum_i r_i w_i^2\) by Newton's method with backtracking.
 
-    It stops when the Newton decrement (twice the expected gain of the next step) is below `tol` times the objective, and
-    takes that step unseen: near the optimum it squares the error.
+    It stops when the Newton decrement (twice the expected gain of the next step) is below `tol` times the objective,
+    and takes that step unseen: near the optimum it squares the error.
     """
     w = start
     value, gradient = _penalised(risk, ridge, w)
@@ -98,10 +98,10 @@ def smoothed_newton(
 
     .. math:: D(a) = \sum a - \tfrac12 \sum_i g_i^2 / r_i, \qquad g = \nabla R_\mu(w).
 
-    The gap is \(\sum [h(x) - a(1-x)]\), which falls with the width, plus \(\tfrac12 \sum_i (\nabla J_\mu)_i^2 / r_i\), which
-    falls with Newton's steps. So a width is left once its own excess is small against the first part, and kept once that
-    part is small enough. Weights that are not penalised (an intercept) leave the dual without a finite value; there the
-    decrement stands for the second part.
+    The gap is \(\sum [h(x) - a(1-x)]\), which falls with the width, plus
+    \(\tfrac12 \sum_i (\nabla J_\mu)_i^2 / r_i\), which falls with Newton's steps. So a width is left once its own
+    excess is small against the first part, and kept once that part is small enough. Weights that are not penalised (an
+    intercept) leave the dual without a finite value; there the decrement stands for the second part.
     """
     w = np.zeros(len(ridge))
     width = 1.0
@@ -152,7 +152,9 @@ def sparse_quasi_newton(risk: Risk, weights: FloatArray, tol: float, max_iter: i
 
     def objective(parts: FloatArray) -> tuple[float, FloatArray]:
         value, gradient = risk.value_gradient(parts[:d] - parts[d:])
-        return value + float(weights @ (parts[:d] + parts[d:])), np.concatenate([gradient + weights, weights - gradient])
+        return value + float(weights @ (parts[:d] + parts[d:])), np.concatenate(
+            [gradient + weights, weights - gradient]
+        )
 
     solution = _lbfgs(objective, np.zeros(2 * d), [(0.0, None)] * (2 * d), tol, max_iter)
     return solution._replace(w=solution.w[:d] - solution.w[d:])

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from rankloom import metrics
 from rankloom.core import FloatArray
 from rankloom.groups import Groups, check_finite, check_grades, check_weights, group_rows
 from rankloom.rankers import _persist
@@ -84,10 +85,9 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
         check_is_fitted(self)
         if qid is None and self.n_queries_ > 1:
             raise ValueError(
-                f"this ranker was fitted on {self.n_queries_} queries but score() got no qid, so all rows would count as "
-                "one query; pass qid (in scikit-learn's searches: set_config(enable_metadata_routing=True))"
+                f"this ranker was fitted on {self.n_queries_} queries but score() got no qid, so all rows would count "
+                "as one query; pass qid (in scikit-learn's searches: set_config(enable_metadata_routing=True))"
             )
-        from rankloom import metrics
         return metrics.evaluate(y, self.predict(X, qid), qid, [metric])[metric]
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -19,7 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from rankloom.core import FloatArray
 from rankloom.groups import Preferences, preferences
 from rankloom.losses import LOSSES, MarginLoss, get_loss
-from rankloom.rankers._kernels.median import column_medians
+from rankloom.rankers import _kernels
 from rankloom.rankers._risks import PairRisk, PointRisk, pair_risk
 from rankloom.rankers._solve import Solution, newton, quasi_newton, smoothed_newton, sparse_quasi_newton
 from rankloom.rankers.base import LinearRanker, Problem
@@ -54,8 +54,8 @@ class MarginRanker(LinearRanker):
     nu : weight of the penalty; the objective has \(\nu\|w\|^2\), not half of it.
     penalty : "l2", "l1", or a smooth function `w -> (value, gradient)`. With the last two the hinge is rounded over a
         width of 0.001, which changes the objective by less than 0.0005 a pair.
-    shift : for approximate pairs: "query" subtracts from each feature its weighted median in the query, "global" the one
-        over all queries (the paper's), "none" nothing.
+    shift : for approximate pairs: "query" subtracts from each feature its weighted median in the query, "global" the
+        one over all queries (the paper's), "none" nothing.
     normalize : "pairs" sums over pairs (the paper's), "query" makes each query's pairs weigh 1 together.
     tol : relative accuracy of the objective.
     max_iter : most Newton steps.
@@ -105,9 +105,7 @@ class MarginRanker(LinearRanker):
     def _fit(self, problem: Problem) -> None:
         self._check_parameters()
         loss = get_loss(self.loss)
-        prefs = preferences(
-            problem.y, problem.groups, problem.weight, problem.query_weight, normalize=self.normalize
-        )
+        prefs = preferences(problem.y, problem.groups, problem.weight, problem.query_weight, normalize=self.normalize)
         if not len(prefs.rows):
             warnings.warn(
                 "no query has rows of two grades: nothing to learn from, all weights are 0", UserWarning, stacklevel=3
@@ -186,7 +184,7 @@ class MarginRanker(LinearRanker):
 def unit_grades(y: FloatArray) -> FloatArray:
     """Grades scaled to 0 .. 1, for rankers that see a row as more or less relevant."""
     low, high = y.min(), y.max()
-    return (y - low) / (high - low)
+    return np.asarray((y - low) / (high - low))
 
 
 def _take(X: FloatArray, prefs: Preferences) -> FloatArray:
@@ -206,10 +204,10 @@ def median_shift(rows: FloatArray, prefs: Preferences, shift: str) -> FloatArray
         return np.zeros((1, rows.shape[1]))
     weight = prefs.weight * (prefs.lower + prefs.higher)
     if shift == "global":
-        medians: FloatArray = column_medians(rows, weight * prefs.scale, np.array([0, len(rows)]))
+        medians: FloatArray = _kernels.median.column_medians(rows, weight * prefs.scale, np.array([0, len(rows)]))
         return medians
     starts = np.append(np.flatnonzero(np.diff(prefs.query, prepend=-1)), len(rows))
-    medians = column_medians(rows, weight, starts)
+    medians = _kernels.median.column_medians(rows, weight, starts)
     return np.repeat(medians, np.diff(starts), axis=0)
 
 
@@ -219,8 +217,9 @@ class RankingLogisticRegression(MarginRanker):
     .. math:: \sum_q \sum_i \bigl[ n^-_i L(w \cdot (x_i - \alpha_q)) + n^+_i L(-w \cdot (x_i - \alpha_q)) \bigr]
               + \nu \|w\|^2, \qquad L(x) = \log(1 + e^{-x}),
 
-    where \(n^-_i, n^+_i\) count the rows of the query with lower and higher grade than row \(i\), and \(\alpha_q\) are the
-    weighted medians of the features in query \(q\). It is an upper bound of the all-pairs risk. Newton's method (IRLS).
+    where \(n^-_i, n^+_i\) count the rows of the query with lower and higher grade than row \(i\), and \(\alpha_q\) are
+    the weighted medians of the features in query \(q\). It bounds the all-pairs risk from above; Newton's method (IRLS)
+    minimises it.
 
     The paper takes one \(\alpha\) for all queries (`shift="global"`); its Theorem 1 (rank consistency) then fails with
     several queries, and holds with a shift per query.
@@ -312,8 +311,8 @@ class RankSVM(MarginRanker):
 
     .. math:: \sum_q \sum_{j \succ_q k} \max(0, 1 - w \cdot (x_j - x_k)) + \nu \|w\|^2
 
-    With the usual \(\tfrac12\|w\|^2 + C \sum \xi\) this is \(\nu = 1/(2C)\). The hinge is solved to a certified relative
-    duality gap of `tol` (`gap_` is the absolute one).
+    With the usual \(\tfrac12\|w\|^2 + C \sum \xi\) this is \(\nu = 1/(2C)\). The hinge is solved to a certified
+    relative duality gap of `tol` (`gap_` is the absolute one).
 
     Parameters
     ----------
@@ -347,7 +346,7 @@ class RankSVM(MarginRanker):
         loss: str = "hinge",
         *,
         normalize: str = "pairs",
-        tol: float = 1e-6,
+        tol: float = 1e-5,
         max_iter: int = 500,
     ):
         self.nu = nu
@@ -367,7 +366,7 @@ class LogisticRegressionRanker(MarginRanker):
 
     .. math:: \sum_i t_i L(w \cdot x_i + b) + (1 - t_i) L(-w \cdot x_i - b) + \nu \|w\|^2
 
-    with \(t\) the grade scaled to 0 .. 1 over the training rows, so that it is plain logistic regression for two grades.
+    with \(t\) the grade scaled to 0 .. 1 over the training rows, which is plain logistic regression for two grades.
 
     Parameters
     ----------

@@ -1,4 +1,7 @@
-r"""The exponential loss over all pairs of a split in O(n): \(\sum_{j,k} e^{-(f_j-f_k)} = \sum_j e^{-f_j} \sum_k e^{f_k}\)."""
+r"""The exponential loss over all pairs of a split in O(n).
+
+It separates: \(\sum_{j,k} e^{-(f_j-f_k)} = \sum_j e^{-f_j} \sum_k e^{f_k}\).
+"""
 
 from __future__ import annotations
 
@@ -46,7 +49,7 @@ def value_gradient(f, weight, splits, scales):
 
 @njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
 def curvature(f, weight, X, splits, scales, half):
-    r"""The Hessian as \(B + B'\) with \(B = X' \cdot\) `half` \(-\) `cross`; `half` is written, `cross` has rank one a split."""
+    r"""The Hessian as \(B + B'\) with \(B = X' \cdot\) `half` \(-\) `cross`; `half` is written in place."""
     n, d = X.shape
     diagonal = np.zeros(n)
     cross = np.zeros((d, d))

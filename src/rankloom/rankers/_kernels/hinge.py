@@ -1,7 +1,8 @@
 r"""Piecewise quadratic losses over all pairs of a split, exactly, in O(n log n).
 
 One loss covers the hinge, the squared hinge and the smoothed hinge. With \(t = 1 - (f_j - f_k)\) it is 0 for
-\(t \le 0\), \(\tfrac{a}{2} t^2\) up to the knee \(\kappa\), and the tangent \(a\kappa t - \tfrac{a}{2}\kappa^2\) beyond:
+\(t \le 0\), then \(\tfrac{a}{2} t^2\) up to the knee \(\kappa\), and beyond it the tangent
+\(a\kappa t - \tfrac{a}{2}\kappa^2\):
 
 * squared hinge: \(a = 2\), \(\kappa = \infty\);
 * smoothed hinge of width \(\mu\): \(a = 1/\mu\), \(\kappa = \mu\);
@@ -56,7 +57,7 @@ def _sort_halves(order, splits, part, sorted_rows):
 
 @njit(cache=True)
 def _prefix_sums(g, weight, a, b, center, w0, w1, w2):
-    """Prefix sums of w, w f and w f^2 over the sorted scores g[a:b], with one entry more than scores, from place a on."""
+    """Prefix sums of w, w f and w f^2 over the sorted scores g[a:b], written to places a .. b of the outputs."""
     w0[a] = w1[a] = w2[a] = 0.0
     for i in range(a, b):
         w = weight[i]
@@ -68,7 +69,7 @@ def _prefix_sums(g, weight, a, b, center, w0, w1, w2):
 
 @njit(cache=True)
 def _split_value(g, weight, a, m, b, scale, pieces, w0, w1, w2, slopes):
-    """One split of sorted halves: [a, m) preferred to [m, b). Returns value, sum of slopes and hinge; writes `slopes`."""
+    """One split of sorted halves. Returns its loss, its sum of slopes and its hinge; writes the slope of each row."""
     steepness, knee, slope, offset = pieces
     center = g[m]
     _prefix_sums(g, weight, m, b, center, w0, w1, w2)
@@ -217,7 +218,10 @@ def _split_curvature(f, weight, X, upper, lower, factor, knee, prefix, starts, b
 
 @njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
 def curvature(f, weight, X, order, splits, scales, depths, pieces, half):
-    r"""The (generalised) Hessian as \(B + B'\) with \(B = X' \cdot\) `half`, which is written; returns the rows it needs."""
+    r"""The (generalised) Hessian as \(B + B'\) with \(B = X' \cdot\) `half`.
+
+    `half` is written in place, but only its rows that are not 0; their numbers are returned.
+    """
     n, d = X.shape
     diagonal = np.zeros(n)
     touched = np.zeros(n, dtype=np.bool_)  # rows of `half` in use: the others are not even cleared
