@@ -170,6 +170,8 @@ def _one_a_row(weight: ArrayLike, n_rows: int, name: str) -> FloatArray:
     negative = np.flatnonzero(weights < 0)
     if negative.size:
         raise ValueError(f"{name} is negative in row {int(negative[0])}")
+    if n_rows and not weights.any():
+        raise ValueError(f"{name} is zero in every row: nothing is left to learn from")
     return weights
 
 

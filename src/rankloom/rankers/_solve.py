@@ -15,7 +15,7 @@ from rankloom.rankers._risks import HingeRisk, Risk
 __all__ = ["Solution", "newton", "quasi_newton", "smoothed_newton", "sparse_quasi_newton"]
 
 NARROW = 0.4  # each width of the smoothed hinge over the one before
-LEAVE = 1.0  # a width is left when its Newton decrement is below this share of its part of the duality gap
+LEAVE = 0.3  # a width is left when its Newton decrement is below this share of its part of the duality gap
 
 
 class Solution(NamedTuple):
@@ -25,7 +25,7 @@ class Solution(NamedTuple):
     objective: float
     n_iter: int
     converged: bool
-    gap: float
+    gap: float | None
 
 
 def newton(risk: Risk, ridge: FloatArray, start: FloatArray, tol: float, max_iter: int) -> Solution:
@@ -107,7 +107,7 @@ def smoothed_newton(
     width = 1.0
     risk = smoothed(width)
     value, gradient = _penalised(risk, ridge, w)
-    best = Solution(w, np.inf, 0, False, np.inf)
+    best = Solution(w, np.inf, 0, False, None)
     penalised = ridge > 0
     for iteration in range(1, max_iter + 1):
         step, decrement = _direction(risk, ridge, w, gradient)
@@ -116,7 +116,7 @@ def smoothed_newton(
         rounding = sharp - slope - float((gradient - ridge * w) @ w)
         unsolved = 0.5 * float((gradient[penalised] ** 2 / ridge[penalised]).sum())
         gap = rounding + (unsolved if penalised.all() else max(unsolved, decrement))
-        if gap < best.gap:
+        if best.gap is None or gap < best.gap:
             best = Solution(w, primal, iteration, gap <= tol * primal, gap)
         best = best._replace(n_iter=iteration)
         if best.converged:
@@ -176,4 +176,4 @@ def _lbfgs(
 
     options = {"maxiter": max(100 * max_iter, 1000), "maxfun": 10**6, "ftol": 1e-3 * tol, "gtol": tol, "maxcor": 20}
     found = minimize(scaled, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-    return Solution(np.asarray(found.x), float(found.fun) * scale, int(found.nit), bool(found.success), np.nan)
+    return Solution(np.asarray(found.x), float(found.fun) * scale, int(found.nit), bool(found.success), None)

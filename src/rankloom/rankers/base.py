@@ -36,7 +36,8 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
     """Base class: `fit(X, y, qid=...)`, `predict(X)`, `score(X, y, qid=...)`, `save(path)`.
 
     A subclass defines `_fit(problem)` and `_predict(X, qid)`. `query_shift_invariant` says whether a constant that is
-    added to a feature of all rows of one query leaves the fitted ranker as it is.
+    added to a feature of all rows of one query leaves the fitted ranker as it is, `rank_consistent` whether a feature
+    that orders all pairs of two grades alone can never get a weight against it.
     """
 
     # scikit-learn's metadata routing hands qid to fit, predict and score without set_fit_request(...).
@@ -45,6 +46,7 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
     __metadata_request__score = {"qid": True}  # noqa: RUF012
 
     query_shift_invariant: bool = False
+    rank_consistent: bool = False
 
     def fit(
         self,

@@ -9,8 +9,9 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from rankloom.core import FloatArray
-from rankloom.groups import preferences
-from rankloom.metrics import evaluate_queries
+from rankloom.groups import Preferences, preferences
+from rankloom.metrics import evaluate_queries, parse_metric
+from rankloom.rankers import _kernels
 from rankloom.rankers.base import LinearRanker, Problem, Ranker
 from rankloom.rankers.margin import unit_grades
 
@@ -47,7 +48,8 @@ class BestFeature(LinearRanker):
 
     Parameters
     ----------
-    metric : what "best" means; the default looks at all pairs and needs no grade to count as relevant.
+    metric : what "best" means: "pairs", the share of pairs ordered right, which honours sample weights and needs no
+        grade to count as relevant, or any metric of `rankloom.metrics`.
     policy : conventions of the metric.
     n_splits : number of folds (of queries).
     random_state : seed of the folds.
@@ -68,7 +70,7 @@ class BestFeature(LinearRanker):
     [0.0, -1.0]
     """
 
-    def __init__(self, metric: str = "tau", *, policy: str = "trec", n_splits: int = 5, random_state: Any = 0):
+    def __init__(self, metric: str = "pairs", *, policy: str = "trec", n_splits: int = 5, random_state: Any = 0):
         self.metric = metric
         self.policy = policy
         self.n_splits = n_splits
@@ -83,20 +85,26 @@ class BestFeature(LinearRanker):
         if not len(prefs.rows):
             warnings.warn(_NOTHING, UserWarning, stacklevel=3)
             return
-        X, y = problem.X[prefs.rows], problem.y[prefs.rows]
-        both = [sign * X[:, j] for sign in (1, -1) for j in range(n_features)]
-        values = np.stack([self._per_query(scores, y, prefs.query) for scores in both])
+        values = self._values(problem, prefs)
         weight = problem.query_weight[np.unique(prefs.query)]
-        held_out = self._held_out(values.reshape(2, n_features, -1), weight)
-        self.cv_scores_ = held_out @ weight / weight.sum()
+        self.cv_scores_ = self._held_out(values, weight) @ weight / weight.sum()
         self.feature_ = int(np.argmax(self.cv_scores_))
-        up, down = values.reshape(2, n_features, -1)[:, self.feature_] @ weight
+        up, down = values[:, self.feature_] @ weight
         self.coef_[self.feature_] = 1.0 if up >= down else -1.0
 
-    def _per_query(self, scores: FloatArray, y: FloatArray, query: Any) -> FloatArray:
-        values = evaluate_queries(y, scores, query, [self.metric], self.policy).values[self.metric]
-        lower_is_better = self.metric.lower() == "swaps"
-        return np.nan_to_num(-values if lower_is_better else values)
+    def _values(self, problem: Problem, prefs: Preferences) -> FloatArray:
+        """The value of each feature, upwards and downwards, in each query: shape (2, n_features, n_queries)."""
+        X, y = problem.X[prefs.rows], problem.y[prefs.rows]
+        if self.metric == "pairs":
+            return _ordered_share(X, prefs)
+        if len(np.unique(prefs.weight)) > 1:
+            raise ValueError(f"sample_weight goes with metric='pairs' only, not with {self.metric!r}")
+        sign = -1.0 if parse_metric(self.metric).name == "swaps" else 1.0
+        found = [
+            evaluate_queries(y, scores, prefs.query, [self.metric], self.policy).values[self.metric]
+            for scores in (*X.T, *-X.T)
+        ]
+        return np.nan_to_num(sign * np.stack(found)).reshape(2, X.shape[1], -1)
 
     def _held_out(self, values: FloatArray, weight: FloatArray) -> FloatArray:
         """The value of each feature in each query, with the direction that the other folds prefer."""
@@ -110,6 +118,19 @@ class BestFeature(LinearRanker):
             upwards = values[0][:, rest] @ weight[rest] >= values[1][:, rest] @ weight[rest]
             chosen[:, fold] = np.where(upwards[:, None], values[0][:, fold], values[1][:, fold])
         return chosen
+
+
+def _ordered_share(X: FloatArray, prefs: Preferences) -> FloatArray:
+    """The weighted share of each query's pairs that each feature orders right, upwards and downwards."""
+    query = np.unique(prefs.query, return_inverse=True)[1]
+    total = np.bincount(query, prefs.weight * prefs.lower)
+    of_split = query[prefs.splits[:, 0]]
+    up = [
+        np.bincount(of_split, _kernels.order.ordered_weight(np.ascontiguousarray(column), prefs.weight, prefs.splits))
+        for column in X.T
+    ]
+    share = np.stack(up) / total
+    return np.stack([share, 1.0 - share])
 
 
 class NaiveBayesRanker(Ranker):

@@ -63,7 +63,7 @@ class MarginRanker(LinearRanker):
     Attributes
     ----------
     coef_ : the weights. `objective_`: the minimum found. `n_iter_`: steps taken.
-    gap_ : bound on how far `objective_` is above the true minimum (NaN where no bound is known).
+    gap_ : bound on how far `objective_` is above the true minimum (None where no bound is known).
 
     References
     ----------
@@ -101,6 +101,11 @@ class MarginRanker(LinearRanker):
     def query_shift_invariant(self) -> bool:  # type: ignore[override]
         """Whether a constant added to a query changes nothing: always for all pairs, else with the shift per query."""
         return self.pairs == "all" or (self.pairs == "approximate" and self.shift == "query")
+
+    @property
+    def rank_consistent(self) -> bool:  # type: ignore[override]
+        """Theorem 1: wherever a constant added to a query changes nothing, and features are penalised one by one."""
+        return self.query_shift_invariant and not callable(self.penalty)
 
     def _fit(self, problem: Problem) -> None:
         self._check_parameters()
@@ -156,16 +161,16 @@ class MarginRanker(LinearRanker):
 
     def _store(self, solution: Solution) -> None:
         if not solution.converged:
+            excess = "" if solution.gap is None else f", at most {solution.gap:.1e} above the minimum"
             warnings.warn(
-                f"{type(self).__name__} stopped after {solution.n_iter} steps, {solution.gap:.1e} above the minimum at "
-                "most; raise max_iter or nu",
+                f"{type(self).__name__} stopped after {solution.n_iter} steps{excess}; raise max_iter or nu",
                 ConvergenceWarning,
                 stacklevel=4,
             )
         n_features = self.n_features_in_
         self.coef_ = solution.w[:n_features]
         self.objective_ = float(solution.objective)
-        self.gap_ = float(solution.gap)
+        self.gap_ = solution.gap
         self.n_iter_ = int(solution.n_iter)
 
     def _check_parameters(self) -> None:
@@ -319,7 +324,7 @@ class RankSVM(MarginRanker):
     nu : weight of the penalty \(\nu\|w\|^2\).
     loss : "hinge" or "squared_hinge".
     normalize : "pairs" or "query", which makes each query's pairs weigh 1 together.
-    tol : relative accuracy of the objective.
+    tol : relative accuracy of the objective; below 1e-7 rounding may keep the hinge from reaching it.
     max_iter : most Newton steps.
 
     References
