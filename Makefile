@@ -1,8 +1,6 @@
 # Two commands for a newcomer: `make demo` and `make test`. Both set up .venv on first use.
 PYTHON ?= python3
 BIN := .venv/bin
-# One thread each: on small problems the thread pools of BLAS and OpenMP cost more than they give.
-ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
 .PHONY: demo test bench clean
 
@@ -17,7 +15,7 @@ test: .venv/.test
 	$(BIN)/python -m pytest -q
 
 bench: .venv/.test
-	$(ONE_THREAD) $(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks
 
 .venv/.runtime: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Rankloom needs Python 3.11 or newer; name one with: make PYTHON=python3.12 ...")'

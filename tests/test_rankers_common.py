@@ -27,8 +27,8 @@ def test_common_checks(ranker, check):
 def expected_failures(estimator):
     if isinstance(estimator, RankSVM):
         return {
-            "check_sample_weight_equivalence_on_dense_data": "wants scores equal to 1e-7, which the duality gap to which "
-            "a hinge is solved does not promise; test_common_checks compares them to 1e-5"
+            "check_sample_weight_equivalence_on_dense_data": "wants scores equal to 1e-7; a hinge is solved to a "
+            "duality gap that does not promise it, and test_common_checks compares them to 1e-5"
         }
     return {}
 

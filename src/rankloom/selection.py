@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from rankloom.core import FloatArray, RankingData
+from rankloom.datasets import load
 from rankloom.metrics import Comparison, Policy, evaluate, evaluate_queries, parse_metric
 from rankloom.rankers import Ranker, make_ranker
 from rankloom.significance import compare_values
 from rankloom.splitters import QueryKFold
 
-__all__ = ["GRIDS", "Fold", "FoldResults", "Selection", "compare_folds", "default_grid", "query_folds", "select"]
+__all__ = [
+    "GRIDS",
+    "Fold",
+    "FoldResults",
+    "Selection",
+    "compare_folds",
+    "default_grid",
+    "query_folds",
+    "read_folds",
+    "select",
+]
 
 Grid = Mapping[str, Sequence[Any]]
 
@@ -102,6 +115,29 @@ def query_folds(data: RankingData, n_folds: int = 5, random_state: Any = 0) -> I
         j = (i + 1) % n_folds
         rest = np.concatenate([part for k, part in enumerate(parts) if k not in (i, j)])
         yield Fold(f"fold {i + 1}", data.take(np.sort(rest)), data.take(parts[j]), data.take(parts[i]))
+
+
+def read_folds(folder: str | os.PathLike[str]) -> list[Fold]:
+    """Read LETOR's folders: each sub-folder with files `train.*`, `vali.*` (or `valid*.*`) and `test.*` is a fold."""
+    found = []
+    for place in sorted(path for path in Path(folder).iterdir() if path.is_dir()):
+        parts = [_part(place, stem) for stem in ("train", "vali", "test")]
+        if all(part is None for part in parts):
+            continue
+        missing = [stem for stem, part in zip(("train", "vali", "test"), parts, strict=True) if part is None]
+        if missing:
+            raise ValueError(f"{place} has no file {missing[0]}.txt (or .txt.gz, .parquet, .csv)")
+        found.append(Fold(place.name, *(load(part) for part in parts if part is not None)))
+    if not found:
+        raise ValueError(f"{folder} has no fold: expected folders such as Fold1 with train.txt, vali.txt and test.txt")
+    return found
+
+
+def _part(place: Path, stem: str) -> Path | None:
+    files = sorted(path for path in place.iterdir() if path.name.lower().startswith(stem) and path.is_file())
+    if len(files) > 1:
+        raise ValueError(f"{place} has several files for {stem}: {', '.join(path.name for path in files)}")
+    return files[0] if files else None
 
 
 @dataclass

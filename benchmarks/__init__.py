@@ -1,0 +1,1 @@
+"""Speed against peers, as ratios measured in one run: `make bench`, or `python -m benchmarks [SECTION ...]`."""

@@ -1,0 +1,33 @@
+"""LETOR 4.0, MQ2008: five folds, official evaluation, nu chosen on the validation parts."""
+
+from __future__ import annotations
+
+from benchmarks.harness import SHARED, Bar, at_least, at_most
+from rankloom.bench.letor4 import MQ2008
+from rankloom.selection import compare_folds, read_folds
+
+TITLE = "LETOR 4.0, MQ2008"
+
+
+def run() -> list[Bar]:
+    folder = SHARED / "letor-mq2008"
+    if not folder.is_dir():
+        return [Bar("4a", "MQ2008, five folds", "-", "no ../shared/data", None)]
+    metrics = ("AP", "nDCG@10", "MeanNDCG")
+    results = compare_folds(
+        read_folds(folder), {name: {} for name in ("rlr", "frlr", "ranksvm", "lr", "uniform")}, metrics, "letor4"
+    )
+    bars = []
+    for name in ("rlr", "frlr"):
+        bars.append(at_least("4a", f"MAP of {name}", results.mean(name, "AP"), 0.470, ""))
+    distance = abs(results.mean("ranksvm", "AP") - MQ2008["RankSVM-Struct"]["AP"])
+    bars.append(at_most("4a", "MAP of ranksvm, distance from RankSVM-Struct's .4696", distance, 0.008, ""))
+    for name in results.values:
+        figures = ", ".join(f"{metric} {results.mean(name, metric):.4f}" for metric in metrics)
+        bars.append(Bar("4a", f"{name}: {figures}", "-", "-", None))
+    tested = results.comparison("AP")
+    for pair in tested.pairs:
+        if "uniform" not in (pair.a, pair.b):
+            p = f"p {pair.p_randomization:.3f}, Holm {pair.holm_randomization:.3f}"
+            bars.append(Bar("4a", f"{pair.a} - {pair.b}: MAP {pair.difference:+.4f}, {p}", "-", "-", None))
+    return bars

@@ -1,0 +1,1 @@
+"""Published results as data, and what reproduces them."""

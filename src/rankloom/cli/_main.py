@@ -1,0 +1,59 @@
+"""The root command: help, version, and errors in one line."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any
+
+import click
+
+from rankloom import __version__
+from rankloom.cli.compare import compare
+from rankloom.cli.demo import demo
+from rankloom.cli.letor import evaluate, fit, predict
+
+
+class OneLineErrors(click.Group):
+    """A group whose commands end with one line that says what is wrong, not with a traceback."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", UserWarning)
+            warnings.showwarning = _say
+            try:
+                return super().invoke(ctx)
+            except (ValueError, OSError, ImportError, MemoryError) as error:
+                if isinstance(error, BrokenPipeError):
+                    raise
+                raise click.ClickException(_one_line(error)) from error
+
+
+def _one_line(error: BaseException) -> str:
+    if isinstance(error, FileNotFoundError) and error.filename is not None:
+        return f"{error.filename}: no such file or folder"
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def _say(message: Warning | str, *_: Any, **__: Any) -> None:
+    print(f"warning: {message}", file=sys.stderr)
+
+
+@click.group(cls=OneLineErrors, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="rankloom")
+def main() -> None:
+    """Learned image and video search that you own, and its rankers for anyone with features.
+
+    \b
+    Start here:
+      rankloom demo
+      rankloom fit train.txt --ranker rlr -o model.json
+      rankloom evaluate test.txt --model model.json
+    """
+
+
+for command in (demo, fit, predict, evaluate, compare):
+    main.add_command(command)

@@ -1,0 +1,37 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+
+json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object a line instead of tables.")
+policy_option = click.option(
+    "--policy", default="trec", show_default=True, help="Conventions: trec, letor4, sklearn, lightgbm or xgboost."
+)
+set_option = click.option(
+    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter of the ranker; may be repeated."
+)
+
+
+def metric_option(*default: str) -> Callable[[Any], Any]:
+    """The option --metric, which may be given several times."""
+    text = "AP, nDCG@10, P@5, RR, ERR@20, tau, swaps, MeanNDCG ...; may be repeated."
+    return click.option("--metric", "-m", "metrics", multiple=True, default=default, show_default=True, help=text)
+
+
+def read_settings(pairs: Sequence[str]) -> dict[str, Any]:
+    """`["nu=1"]` -> {"nu": 1}: JSON values where they are, else text."""
+    settings: dict[str, Any] = {}
+    for pair in pairs:
+        name, sign, value = pair.partition("=")
+        if not sign or not name:
+            raise click.BadParameter(f"expected NAME=VALUE, got {pair!r}", param_hint="--set")
+        try:
+            settings[name] = json.loads(value)
+        except json.JSONDecodeError:
+            settings[name] = value
+    return settings

@@ -1,0 +1,66 @@
+"""What commands print: tables for people, JSON lines for programs, a progress bar that disappears when piped."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+import click
+
+
+def emit(record: Any) -> None:
+    """Print one JSON object on one line."""
+    click.echo(json.dumps(record, allow_nan=False, default=_plain))
+
+
+def _plain(value: Any) -> Any:
+    """NumPy numbers and arrays as Python's."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON")
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], title: str | None = None) -> None:
+    """Print a table: the first column to the left, the others to the right. As wide as it is when piped."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    shown = Table(box=SIMPLE_HEAD, title=title, title_justify="left", title_style="bold", pad_edge=False)
+    for i, name in enumerate(head):
+        shown.add_column(name, justify="left" if i == 0 else "right", no_wrap=True)
+    for row in rows:
+        shown.add_row(*row)
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = 200
+    console.print(shown)
+
+
+class Advance(Protocol):
+    """Move a progress bar on by one step with a new text."""
+
+    def __call__(self, text: str) -> None:
+        """Advance."""
+
+
+@contextmanager
+def progress(total: int, text: str) -> Iterator[Advance]:
+    """A progress bar on standard error, shown on a terminal only."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(text, total=total)
+        begun = 0
+
+        def advance(text: str) -> None:
+            nonlocal begun
+            bar.update(task, description=text, completed=begun)
+            begun += 1
+
+        yield advance

@@ -1,0 +1,263 @@
+"""fit, predict, evaluate: rankers on files of features (LETOR, SVMlight, Parquet, CSV)."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rankloom.cli._options import json_option, metric_option, policy_option, read_settings, set_option
+from rankloom.cli._output import emit, table
+
+if TYPE_CHECKING:
+    from rankloom.core import Hit, RankingData
+
+METRICS = ("AP", "nDCG@10", "P@10", "RR")
+_File = click.Path(dir_okay=False)
+
+
+def _size(data: RankingData) -> dict[str, int]:
+    from rankloom.groups import group_rows
+
+    return {"queries": len(group_rows(data.qid, len(data))), "rows": len(data), "features": data.X.shape[1]}
+
+
+@click.command()
+@click.argument("train", type=_File)
+@click.option("--ranker", "-r", default="rlr", show_default=True, help="Short name of the ranker (see `compare`).")
+@set_option
+@click.option("--output", "-o", type=_File, required=True, help="Where to write the ranker (JSON).")
+@click.option("--validation", type=_File, help="Choose the parameters that are not set on this file.")
+@metric_option("AP")
+@policy_option
+@json_option
+def fit(
+    train: str,
+    ranker: str,
+    settings: tuple[str, ...],
+    output: str,
+    validation: str | None,
+    metrics: tuple[str, ...],
+    policy: str,
+    as_json: bool,
+) -> None:
+    """Fit a ranker to TRAIN and save it as JSON.
+
+    \b
+    Example:
+      rankloom fit train.txt --ranker rlr --set nu=1 -o model.json
+      rankloom fit train.txt.gz --ranker frlr --validation vali.txt.gz -o model.json
+    """
+    from rankloom.datasets import load
+    from rankloom.rankers import make_ranker
+    from rankloom.selection import default_grid, select
+
+    fixed = read_settings(settings)
+    make = partial(make_ranker, ranker, **fixed)
+    model = make()  # a wrong name or parameter is said before a long file is read
+    data = load(train)
+    record: dict[str, Any] = {"ranker": ranker, **_size(data)}
+    began = perf_counter()
+    if validation is None:
+        model.fit(data.X, data.y, qid=data.qid)
+    else:
+        chosen = select(make, default_grid(ranker, fixed), data, load(validation), metrics[0], policy)
+        model, fixed = chosen.ranker, {**fixed, **chosen.params}
+        record["validation"] = {metrics[0]: chosen.value}
+    record |= {"params": fixed, "seconds": round(perf_counter() - began, 4), "output": output}
+    if data.feature_names is not None:
+        import numpy as np
+
+        model.feature_names_in_ = np.array(data.feature_names, dtype=object)
+    model.save(output)
+    if as_json:
+        emit(record)
+        return
+    params = ", ".join(f"{name}={value}" for name, value in fixed.items()) or "default parameters"
+    click.echo(
+        f"{ranker} ({params}): {record['queries']:,} queries, {record['rows']:,} rows, {record['features']} features, "
+        f"{record['seconds']:.2f} s -> {output}"
+    )
+    for metric, value in record.get("validation", {}).items():
+        click.echo(f"validation {metric}: {value:.4f}")
+
+
+def _predict(model_path: str, data: RankingData, path: str) -> Any:
+    from rankloom.rankers import load_ranker
+
+    model = load_ranker(model_path)
+    if data.X.shape[1] != model.n_features_in_:
+        raise ValueError(
+            f"{model_path} was trained on {model.n_features_in_} features, {path} has {data.X.shape[1]}; "
+            "fit it again or give the file it belongs to"
+        )
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None and data.feature_names is not None and list(names) != list(data.feature_names):
+        raise ValueError(f"{model_path} was trained on other features than {path} has, or in another order")
+    return _without_names(model).predict(data.X, qid=data.qid)
+
+
+def _without_names(model: Any) -> Any:
+    """The ranker for plain arrays: names were compared already, and scikit-learn would warn of their absence."""
+    if hasattr(model, "feature_names_in_"):
+        del model.feature_names_in_
+    return model
+
+
+def _item_ids(data: RankingData) -> list[str]:
+    """The items of the file, or row numbers from 1 where it names none."""
+    if data.ids is not None:
+        return list(data.ids)
+    return [str(row) for row in range(1, len(data) + 1)]
+
+
+def _run(data: RankingData, scores: Any) -> dict[str, list[Hit]]:
+    from rankloom.core import Hit
+
+    run: dict[str, list[Hit]] = {}
+    for qid, item, score in zip(data.qid, _item_ids(data), scores.tolist(), strict=True):
+        run.setdefault(str(qid), []).append(Hit(0, item, score))
+    return {
+        qid: [Hit(rank, hit.id, hit.score) for rank, hit in enumerate(sorted(hits, key=lambda h: -h.score), 1)]
+        for qid, hits in run.items()
+    }
+
+
+@click.command()
+@click.argument("data", type=_File)
+@click.option("--model", type=_File, required=True, help="A ranker that `fit` wrote.")
+@click.option("--output", "-o", type=_File, help="Where to write; standard output without it.")
+@click.option(
+    "--format", "form", type=click.Choice(["run", "scores", "json"]), default="run", show_default=True,
+    help="A TREC run, one score a row in the order of DATA, or one JSON object a hit.",
+)  # fmt: skip
+@click.option("--qrels", type=_File, help="Also write the grades of DATA as TREC qrels, for trec_eval and its kin.")
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+def predict(data: str, model: str, output: str | None, form: str, qrels: str | None, as_json: bool) -> None:
+    """Score the rows of DATA.
+
+    \b
+    Example:
+      rankloom predict test.txt --model model.json -o run.txt --qrels qrels.txt
+    """
+    from rankloom.core import Qrel
+    from rankloom.datasets import load, write_qrels, write_run
+
+    rows = load(data)
+    scores = _predict(model, rows, data)
+    if qrels is not None:
+        write_qrels((Qrel(str(q), i, g) for q, i, g in zip(rows.qid, _item_ids(rows), rows.y, strict=True)), qrels)
+    form = "json" if as_json else form
+    if form == "run" and output is not None:
+        write_run(_run(rows, scores), output)
+        return
+    if form == "scores":
+        lines = [repr(score) for score in scores.tolist()]
+    elif form == "run":
+        lines = [
+            f"{qid} Q0 {hit.id} {hit.rank} {hit.score!r} rankloom"
+            for qid, hits in _run(rows, scores).items()
+            for hit in hits
+        ]
+    else:
+        lines = [
+            json.dumps({"qid": qid, "rank": hit.rank, "id": hit.id, "score": hit.score})
+            for qid, hits in _run(rows, scores).items()
+            for hit in hits
+        ]
+    if output is None:
+        click.echo("\n".join(lines))
+    else:
+        Path(output).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+@click.command()
+@click.argument("data", type=_File, required=False)
+@click.option("--model", type=_File, help="Score DATA by this ranker.")
+@click.option("--scores", "scores_file", type=_File, help="Scores of the rows of DATA, one a line.")
+@click.option("--run", "run_file", type=_File, help="A TREC run; goes with --qrels.")
+@click.option("--qrels", type=_File, help="TREC judgements of the run.")
+@metric_option(*METRICS)
+@policy_option
+@click.option("--per-query", is_flag=True, help="A line for each query too.")
+@json_option
+def evaluate(
+    data: str | None,
+    model: str | None,
+    scores_file: str | None,
+    run_file: str | None,
+    qrels: str | None,
+    metrics: tuple[str, ...],
+    policy: str,
+    per_query: bool,
+    as_json: bool,
+) -> None:
+    """Measure a ranking: DATA by a model or by scores, or a TREC run against qrels.
+
+    Queries that the qrels have and the run has not count as empty lists.
+
+    \b
+    Example:
+      rankloom evaluate test.txt --model model.json -m AP -m nDCG@10
+      rankloom evaluate --run run.txt --qrels qrels.txt --policy trec --json
+    """
+    import numpy as np
+
+    from rankloom.metrics import evaluate_queries
+
+    options: dict[str, Any] = {}
+    if run_file is not None and qrels is not None and data is None:
+        from rankloom.datasets import align, read_qrels, read_run
+
+        aligned = align(read_run(run_file), read_qrels(qrels))
+        y, scores, qid = aligned.y, aligned.scores, aligned.qid
+        options = {"ids": aligned.ids, "retrieved": aligned.retrieved}
+        if aligned.unjudged_queries:
+            click.echo(f"left out: {aligned.unjudged_queries} queries of the run without judgements", err=True)
+    elif data is not None and (model is None) != (scores_file is None) and run_file is None:
+        from rankloom.datasets import load
+
+        rows = load(data)
+        y, qid = rows.y, rows.qid
+        scores = _predict(model, rows, data) if model is not None else _read_scores(str(scores_file), len(rows))
+    else:
+        raise click.UsageError("give DATA with --model or --scores, or --run with --qrels")
+    found = evaluate_queries(y, scores, qid, list(metrics), policy, **options)
+    means = {metric: float(np.nanmean(values)) for metric, values in found.values.items()}
+    if as_json:
+        if per_query:
+            for i, key in enumerate(found.qids):
+                emit({"qid": key, **{metric: _or_none(values[i]) for metric, values in found.values.items()}})
+        emit({"queries": len(found.qids), "policy": policy, **means})
+        return
+    body = [[metric, f"{value:.4f}"] for metric, value in means.items()]
+    if per_query:
+        head = ["query", *metrics]
+        lines = [
+            [str(key), *(f"{values[i]:.4f}" for values in found.values.values())] for i, key in enumerate(found.qids)
+        ]
+        table(head, [*lines, ["mean", *(f"{value:.4f}" for value in means.values())]])
+    else:
+        table(["metric", "mean"], body, f"{len(found.qids):,} queries, policy {policy}")
+
+
+def _or_none(value: float) -> float | None:
+    return None if value != value else float(value)
+
+
+def _read_scores(path: str, n_rows: int) -> Any:
+    import numpy as np
+
+    values = []
+    for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):
+        try:
+            values.append(float(line))
+        except ValueError:
+            raise ValueError(f"{path}:{number}: expected one score, got {line[:40]!r}") from None
+    if len(values) != n_rows:
+        raise ValueError(f"{path} has {len(values)} scores, the data has {n_rows} rows")
+    return np.array(values)

@@ -1,0 +1,267 @@
+"""The commands as a user types them."""
+
+import itertools
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from rankloom import evaluate, load_ranker
+from rankloom.cli import main
+from rankloom.datasets import load_letor, make_ranking, read_run, save, save_letor
+from rankloom.rankers import RankingLogisticRegression
+from tests.data import SHARED, needs_shared
+
+
+@pytest.fixture
+def files(tmp_path):
+    data = make_ranking(n_queries=30, n_items=15, n_features=6, n_informative=2, shuffle=True, random_state=1)
+    train, validation, test = (data.take((data.qid - 1) // 10 == part) for part in range(3))
+    for name, part in (("train", train), ("vali", validation), ("test", test), ("all", data)):
+        save_letor(part, tmp_path / f"{name}.txt")
+    return tmp_path
+
+
+def rankloom(*arguments, code=0):
+    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+    assert result.exit_code == code, result.output
+    return result
+
+
+def records(result):
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+@pytest.fixture
+def model(files):
+    rankloom("fit", files / "train.txt", "--ranker", "rlr", "--set", "nu=0.5", "-o", files / "model.json")
+    return files / "model.json"
+
+
+def test_fit_saves_the_ranker_that_python_fits(files, model):
+    X, y, qid = load_letor(files / "train.txt")
+    expected = RankingLogisticRegression(nu=0.5).fit(X, y, qid=qid)
+    loaded = load_ranker(model)
+    assert loaded.get_params() == expected.get_params()
+    np.testing.assert_array_equal(loaded.coef_, expected.coef_)
+
+
+def test_fit_says_what_it_did(files):
+    result = rankloom("fit", files / "train.txt", "-o", files / "m.json", "--json")
+    (record,) = records(result)
+    assert record["ranker"] == "rlr"
+    assert (record["queries"], record["rows"], record["features"]) == (10, 150, 6)
+    text = rankloom("fit", files / "train.txt", "--set", "shift=global", "-o", files / "m.json").stdout
+    assert "shift=global" in text
+    assert "10 queries, 150 rows, 6 features" in text
+
+
+def test_fit_chooses_on_validation_queries(files):
+    (record,) = records(
+        rankloom("fit", files / "train.txt", "--validation", files / "vali.txt", "-o", files / "m.json", "--json")
+    )
+    train, validation = load_letor(files / "train.txt"), load_letor(files / "vali.txt")
+    values = {}
+    for nu in (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0):
+        scores = RankingLogisticRegression(nu=nu).fit(*train).predict(validation.X)
+        values[nu] = evaluate(validation.y, scores, validation.qid, ["AP"])["AP"]
+    assert record["validation"]["AP"] == max(values.values())
+    assert values[record["params"]["nu"]] == max(values.values())
+
+
+def test_predict_and_evaluate_agree_with_python_and_with_each_other(files, model):
+    rankloom("predict", files / "test.txt", "--model", model, "-o", files / "run.txt", "--qrels", files / "qrels.txt")
+    rankloom("predict", files / "test.txt", "--model", model, "--format", "scores", "-o", files / "scores.txt")
+    X, y, qid = load_letor(files / "test.txt")
+    scores = load_ranker(model).predict(X)
+    np.testing.assert_array_equal(np.loadtxt(files / "scores.txt"), scores)
+    expected = evaluate(y, scores, qid, ["AP", "nDCG@10", "P@10", "RR"])
+    for arguments in (
+        ["--run", files / "run.txt", "--qrels", files / "qrels.txt"],
+        [files / "test.txt", "--model", model],
+        [files / "test.txt", "--scores", files / "scores.txt"],
+    ):
+        (found,) = records(rankloom("evaluate", *arguments, "--json"))
+        assert {metric: found[metric] for metric in expected} == pytest.approx(expected, abs=1e-12)
+        assert found["queries"] == 10
+
+
+def test_a_run_equals_pytrec_eval_when_it_misses_items_and_queries(files, model):
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    rankloom("predict", files / "test.txt", "--model", model, "-o", files / "run.txt", "--qrels", files / "qrels.txt")
+    lines = (files / "run.txt").read_text().splitlines(keepends=True)
+    first = lines[0].split()[0]
+    kept = [line for i, line in enumerate(lines) if i % 3 and line.split()[0] != first]
+    (files / "part.txt").write_text("".join(kept))
+    (found,) = records(
+        rankloom(
+            "evaluate",
+            "--run",
+            files / "part.txt",
+            "--qrels",
+            files / "qrels.txt",
+            "--json",
+            "-m",
+            "AP",
+            "-m",
+            "nDCG@5",
+        )
+    )
+    qrels = {}
+    for line in (files / "qrels.txt").read_text().splitlines():
+        qid, _, item, grade = line.split()
+        qrels.setdefault(qid, {})[item] = int(float(grade))
+    run = {qid: {hit.id: hit.score for hit in hits} for qid, hits in read_run(files / "part.txt").items()}
+    values = pytrec_eval.RelevanceEvaluator(qrels, {"map", "ndcg_cut_5"}).evaluate(run)
+    assert len(values) == 9
+    assert found["queries"] == 10  # the query that the run has not counts as 0
+    assert found["AP"] == pytest.approx(sum(v["map"] for v in values.values()) / 10, abs=1e-9)
+    assert found["nDCG@5"] == pytest.approx(sum(v["ndcg_cut_5"] for v in values.values()) / 10, abs=1e-9)
+
+
+def test_predict_prints_runs_and_json(files, model):
+    text = rankloom("predict", files / "test.txt", "--model", model).stdout
+    assert [len(line.split()) for line in text.splitlines()] == [6] * 150
+    hits = records(rankloom("predict", files / "test.txt", "--model", model, "--json"))
+    assert set(hits[0]) == {"qid", "rank", "id", "score"}
+    for before, after in itertools.pairwise(hits):
+        assert before["qid"] != after["qid"] or before["score"] >= after["score"]
+
+
+def test_evaluate_per_query(files, model):
+    found = records(rankloom("evaluate", files / "test.txt", "--model", model, "--per-query", "--json", "-m", "AP"))
+    assert len(found) == 11
+    assert found[-1]["AP"] == pytest.approx(np.mean([record["AP"] for record in found[:-1]]))
+    text = rankloom("evaluate", files / "test.txt", "--model", model, "--per-query", "-m", "AP").stdout
+    assert "mean" in text
+
+
+def test_parquet_and_csv_keep_feature_names(files):
+    data = load_letor(files / "train.txt")
+    for ending in ("parquet", "csv"):
+        named = type(data)(data.X, data.y, data.qid, None, [f"expert {i}" for i in range(6)])
+        save(named, files / f"train.{ending}")
+        rankloom("fit", files / f"train.{ending}", "-o", files / "named.json")
+        assert list(load_ranker(files / "named.json").feature_names_in_) == list(named.feature_names)
+        rankloom("evaluate", files / f"train.{ending}", "--model", files / "named.json")
+    swapped = type(data)(data.X, data.y, data.qid, None, [f"expert {5 - i}" for i in range(6)])
+    save(swapped, files / "swapped.csv")
+    assert (
+        "other features" in rankloom("evaluate", files / "swapped.csv", "--model", files / "named.json", code=1).stderr
+    )
+
+
+def test_compare_one_file_three_files_and_folds(files):
+    for fold in ("Fold1", "Fold2", "Fold3"):
+        (files / "folds" / fold).mkdir(parents=True)
+        for part in ("train", "vali", "test"):
+            (files / "folds" / fold / f"{part}.txt").write_bytes((files / f"{part}.txt").read_bytes())
+    for arguments in (
+        [files / "all.txt", "--n-folds", "3"],
+        [files / "train.txt", files / "vali.txt", files / "test.txt"],
+        ["--folds", files / "folds"],
+    ):
+        found = records(rankloom("compare", *arguments, "--rankers", "rlr,uniform", "--json"))
+        rankers = {record["ranker"]: record for record in found if "ranker" in record}
+        assert rankers["rlr"]["AP"] > rankers["uniform"]["AP"]
+        assert any(record.get("a") == "rlr" and 0 <= record["p_t"] <= 1 for record in found)
+        assert not any("published" in record for record in found)
+    text = rankloom("compare", files / "all.txt", "--rankers", "rlr,uniform", "--set", "nu=1").stdout
+    assert "nu=1 1 1 1 1" in text
+
+
+@pytest.mark.shared
+@needs_shared
+def test_compare_on_mq2008_has_the_published_numbers_beside_ours():
+    result = rankloom(
+        "compare",
+        "--folds",
+        SHARED / "letor-mq2008",
+        "--rankers",
+        "rlr,frlr,ranksvm,uniform",
+        "--policy",
+        "letor4",
+        "--json",
+    )
+    found = records(result)
+    ours = {record["ranker"]: record for record in found if "ranker" in record}
+    assert ours["rlr"]["AP"] >= 0.470
+    assert ours["frlr"]["AP"] >= 0.470
+    assert abs(ours["ranksvm"]["AP"] - 0.4696) <= 0.008
+    assert all(len(record["params"]) == 5 for record in ours.values())
+    published = {record["published"]: record for record in found if "published" in record}
+    assert published["ListNet"]["AP"] == 0.4775
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (["fit", "absent.txt", "-o", "m.json"], "absent.txt: no such file"),
+        (["fit", "train.txt", "--ranker", "rlrr", "-o", "m.json"], "known are uniform, best"),
+        (
+            ["fit", "train.txt", "--set", "mu=1", "-o", "m.json"],
+            "its parameters are: max_iter, normalize, nu, shift, tol",
+        ),
+        (["fit", "train.txt", "--set", "nu=-1", "-o", "m.json"], "nu must be a number >= 0"),
+        (["fit", "bad.txt", "-o", "m.json"], "bad.txt:2"),
+        (["predict", "test.txt", "--model", "train.txt"], "not a saved ranker"),
+        (["evaluate", "narrow.txt", "--model", "model.json"], "was trained on 6 features, narrow.txt has 2"),
+        (["evaluate", "test.txt", "--model", "model.json", "-m", "nDCF"], "nDCF"),
+        (["evaluate", "test.txt", "--model", "model.json", "--policy", "tree"], "known policies"),
+        (["evaluate", "test.txt", "--scores", "narrow.txt"], "narrow.txt:1"),
+        (["compare", "--folds", "."], "has no fold"),
+        (["compare", "all.txt", "--set", "depth=3"], "has a parameter 'depth'"),
+    ],
+)
+def test_errors_are_one_line_with_the_cure(files, model, arguments, part, monkeypatch):
+    monkeypatch.chdir(files)
+    (files / "bad.txt").write_text("1 qid:1 1:0.5\nx qid:1 1:0.5\n")
+    (files / "narrow.txt").write_text("1 qid:1 1:0.5 2:1\n0 qid:1 1:0.25\n")
+    result = rankloom(*arguments, code=1)
+    assert part in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["evaluate", "test.txt"], ["compare"], ["compare", "a", "b"], ["fit", "train.txt", "--set", "nu", "-o", "m"]],
+)
+def test_wrong_usage_says_so(files, arguments, monkeypatch):
+    monkeypatch.chdir(files)
+    rankloom(*arguments, code=2)
+
+
+def test_warnings_are_one_line(files):
+    (files / "one.txt").write_text("1 qid:1 1:0.5\n1 qid:1 1:0.25\n")
+    result = rankloom("fit", files / "one.txt", "-o", files / "m.json")
+    assert result.stderr.startswith("warning: no query has rows of two grades")
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_every_command_has_help_with_an_example():
+    for name, command in main.commands.items():
+        assert "Example" in rankloom(name, "--help").stdout
+        assert command.get_short_help_str()
+
+
+def test_help_loads_nothing_heavy():
+    code = (
+        "import sys\nfrom rankloom.cli import main\n"
+        "try: main(['--help'])\nexcept SystemExit: pass\n"
+        "import rankloom\n"
+        "print(sorted({'numpy', 'scipy', 'sklearn', 'numba', 'rich', 'pyarrow', 'pandas'} & set(sys.modules)))"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.splitlines()[-1] == "[]"
+
+
+def test_the_demo_runs_to_its_end():
+    result = subprocess.run(
+        [sys.executable, "-m", "rankloom", "demo"], capture_output=True, text=True, check=True, timeout=300
+    )
+    assert result.stderr == ""
+    for part in ("rlr", "ranksvm", "uniform", "95% interval", "rankloom fit train.txt"):
+        assert part in result.stdout
