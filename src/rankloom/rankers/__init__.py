@@ -10,14 +10,14 @@ from typing import Any
 from rankloom.rankers import _persist
 from rankloom.rankers.base import LinearRanker, Ranker
 from rankloom.rankers.baselines import BestFeature, NaiveBayesRanker, UniformCombination
-from rankloom.rankers.margin import (
+from rankloom.rankers.logistic import (
     FullRankingLogisticRegression,
     LogisticRegressionRanker,
-    MarginRanker,
     RankingLogisticRegression,
-    RankSVM,
 )
+from rankloom.rankers.margin import MarginRanker
 from rankloom.rankers.per_query import PerQueryRankers, fit_per_query
+from rankloom.rankers.rank_svm import RankSVM
 from rankloom.rankers.theory import pairwise_risk_bounds, rank_consistency
 
 __all__ = [

@@ -1,59 +1,19 @@
 r"""The logistic loss over all pairs of a split, exactly, in time proportional to its rows.
 
-For pairs \(x = f_j - f_k\) we need sums of \(g(x)\) with \(g\) one of \(\log(1+e^{-x})\), \(\sigma(-x)\) and
-\(\sigma'(x)\). All three are analytic with their nearest poles at \(\pm i\pi\). Scores are put in bins of width one;
-on a pair of bins \(\delta\) apart, \(g\) is a double Chebyshev series in the two positions inside their bins,
-
-.. math:: g(f_j - f_k) = \sum_{r,s<p} T_r(u_j)\, K^\delta_{rs}\, T_s(v_k),
-
-which converges like \(12.6^{-p}\). So a bin is known by its moments \(M_s = \sum_k w_k T_s(v_k)\), and all pairs of two
-bins cost \(p^2\). Bins more than 37 apart are exact: there \(g\) is 0, 1 or \(-x\) to double precision.
-Splits with few pairs are summed directly, which is then cheaper.
+Large splits go by the moments of `chebyshev`; splits with few pairs are summed directly, which is then cheaper.
 """
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
-
 import numpy as np
 from numba import njit
 
-from rankloom.core import FloatArray
+from rankloom.rankers._kernels.chebyshev import REACH, bins_of, local, moments, near_value, occupied, series, tables
 
-ORDER = 14  # terms for values and gradients: error 1e-15 a pair
-CURVATURE_ORDER = 7  # terms for the Hessian: error 1e-7, enough for Newton's direction
-REACH = 38  # bins farther apart than this are exact
+__all__ = ["curvature", "tables", "value_gradient"]
+
 SAFE = 40.0  # spread of scores up to which products of RUN factors 1 + e^x stay finite: 16 * 40 < 709
 RUN = 16
-
-
-@cache
-def tables() -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The coefficients K of log(1+exp(-x)), sigma(-x) and sigma'(x) for bin distances -REACH .. REACH."""
-    return _table(lambda x: np.logaddexp(0.0, -x), ORDER), _table(_sigmoid, ORDER), _table(_slope, CURVATURE_ORDER)
-
-
-def _sigmoid(x: FloatArray) -> FloatArray:
-    small = np.exp(-np.abs(x))
-    return np.where(x >= 0, small, 1.0) / (1.0 + small)
-
-
-def _slope(x: FloatArray) -> FloatArray:
-    small = np.exp(-np.abs(x))
-    return small / (1.0 + small) ** 2
-
-
-def _table(g: Any, order: int) -> FloatArray:
-    """Chebyshev coefficients by interpolation at the Chebyshev points of both bins."""
-    degrees = np.arange(order)
-    angles = np.pi * (degrees + 0.5) / order
-    transform = np.cos(np.outer(degrees, angles)) * (2.0 / order)
-    transform[0] /= 2.0
-    points = np.cos(angles) / 2.0
-    distances = np.arange(-REACH, REACH + 1)
-    values = g(distances[:, None, None] + points[:, None] - points[None, :])
-    return np.ascontiguousarray(np.einsum("ri,dij,sj->drs", transform, values, transform))
 
 
 @njit(cache=True)
@@ -61,124 +21,6 @@ def _direct_is_cheaper(n_upper, n_lower, n_bins):
     # Measured: a pair costs about as much as one row of the binned way takes per term.
     near = min(n_bins, 2 * REACH)
     return 8.0 * n_upper * n_lower < 40.0 * (n_upper + n_lower) + 150.0 * min(n_bins, n_lower, n_upper) * near
-
-
-@njit(cache=True)
-def _bins(f, a, b):
-    """The first bin and the number of bins of the scores f[a:b]; -1 bins where they are too far apart to count."""
-    low = f[a]
-    high = f[a]
-    for i in range(a + 1, b):
-        low = min(low, f[i])
-        high = max(high, f[i])
-    first = np.floor(low)
-    span = np.floor(high) - first + 1.0
-    return first, (np.int64(span) if span < 4.0 * (b - a) + 256.0 else -1)
-
-
-@njit(cache=True)
-def _occupied(f, a, b, first, n_bins):
-    """The bins that hold a score, ascending, and the place of each row's bin in that list."""
-    place = np.empty(b - a, dtype=np.int64)
-    if n_bins > 0:
-        seen = np.zeros(n_bins, dtype=np.int64)
-        for i in range(a, b):
-            seen[np.int64(np.floor(f[i]) - first)] = 1
-        count = 0
-        bins = np.empty(n_bins)
-        for c in range(n_bins):
-            if seen[c]:
-                seen[c] = count
-                bins[count] = first + c
-                count += 1
-        for i in range(a, b):
-            place[i - a] = seen[np.int64(np.floor(f[i]) - first)]
-        return bins[:count], place
-    bins = np.unique(np.floor(f[a:b]))  # scores far apart: as many bins as rows at the most
-    for i in range(a, b):
-        place[i - a] = np.searchsorted(bins, np.floor(f[i]))
-    return bins, place
-
-
-@njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
-def _moments(f, weight, a, b, bins, place, order, moments):
-    """Add weight * T_r(position in its bin) of the rows a .. b to moments[bin]."""
-    for i in range(a, b):
-        c = place[i - a]
-        u = 2.0 * (f[i] - bins[c]) - 1.0
-        w = weight[i]
-        row = moments[c]
-        before, now = w, w * u
-        row[0] += before
-        row[1] += now
-        u2 = 2.0 * u
-        for r in range(2, order):
-            before, now = now, u2 * now - before
-            row[r] += now
-
-
-@njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
-def _series(u, coefficients):
-    """A Chebyshev series at u, by Clenshaw's recurrence."""
-    ahead = 0.0
-    now = 0.0
-    u2 = 2.0 * u
-    for r in range(len(coefficients) - 1, 0, -1):
-        ahead, now = now, u2 * now - ahead + coefficients[r]
-    return u * now - ahead + coefficients[0]
-
-
-@njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
-def _local(bins, K, upper, lower, for_upper, for_lower):
-    """for_upper[c] = sum over near bins of K lower[b], for_lower[b] = sum of K' upper[c]; empty sides are skipped."""
-    n = len(bins)
-    order = K.shape[1]
-    start = 0
-    for c in range(n):
-        while bins[c] - bins[start] > REACH:
-            start += 1
-        if upper[c, 0] == 0.0:
-            continue
-        for b in range(start, n):
-            distance = bins[c] - bins[b]
-            if distance < -REACH:
-                break
-            if lower[b, 0] == 0.0:
-                continue
-            k = K[np.int64(distance) + REACH]
-            for r in range(order):
-                total = 0.0
-                m = upper[c, r]
-                for s in range(order):
-                    total += k[r, s] * lower[b, s]
-                    for_lower[b, s] += k[r, s] * m
-                for_upper[c, r] += total
-
-
-@njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
-def _near_value(bins, K, upper, lower):
-    total = 0.0
-    n = len(bins)
-    order = K.shape[1]
-    start = 0
-    for c in range(n):
-        while bins[c] - bins[start] > REACH:
-            start += 1
-        if upper[c, 0] == 0.0:
-            continue
-        for b in range(start, n):
-            distance = bins[c] - bins[b]
-            if distance < -REACH:
-                break
-            if lower[b, 0] == 0.0:
-                continue
-            k = K[np.int64(distance) + REACH]
-            for r in range(order):
-                part = 0.0
-                for s in range(order):
-                    part += k[r, s] * lower[b, s]
-                total += part * upper[c, r]
-    return total
 
 
 @njit(cache=True)
@@ -241,12 +83,12 @@ def _binned(f, weight, a, m, b, scale, bins, place, value_table, slope_table, gr
     order = value_table.shape[1]
     upper = np.zeros((n, order))
     lower = np.zeros((n, order))
-    _moments(f, weight, a, m, bins, place, order, upper)
-    _moments(f, weight, m, b, bins, place[m - a :], order, lower)
+    moments(f, weight, a, m, bins, place, order, upper)
+    moments(f, weight, m, b, bins, place[m - a :], order, lower)
     for_upper = np.zeros((n, order))
     for_lower = np.zeros((n, order))
-    _local(bins, slope_table, upper, lower, for_upper, for_lower)
-    value = _near_value(bins, value_table, upper, lower)
+    local(bins, slope_table, upper, lower, for_upper, for_lower)
+    value = near_value(bins, value_table, upper, lower)
 
     # Far bins: a preferred row REACH and more below the other one has loss f_k - f_j and slope -1, above it none.
     # Sums of weight and of weight * score, relative to the bin so that large scores do not cancel.
@@ -271,10 +113,10 @@ def _binned(f, weight, a, m, b, scale, bins, place, value_table, slope_table, gr
 
     for i in range(a, m):
         c = place[i - a]
-        gradient[i] -= scale * weight[i] * _series(2.0 * (f[i] - bins[c]) - 1.0, for_upper[c])
+        gradient[i] -= scale * weight[i] * series(2.0 * (f[i] - bins[c]) - 1.0, for_upper[c])
     for i in range(m, b):
         c = place[i - a]
-        gradient[i] += scale * weight[i] * _series(2.0 * (f[i] - bins[c]) - 1.0, for_lower[c])
+        gradient[i] += scale * weight[i] * series(2.0 * (f[i] - bins[c]) - 1.0, for_lower[c])
     return scale * value
 
 
@@ -286,18 +128,18 @@ def value_gradient(f, weight, splits, scales, value_table, slope_table):
     value = 0.0
     for t in range(len(splits)):
         a, m, b = splits[t, 0], splits[t, 1], splits[t, 2]
-        first, n_bins = _bins(f, a, b)
+        first, n_bins = bins_of(f, a, b)
         if _direct_is_cheaper(m - a, b - m, n_bins if n_bins > 0 else b - a):
             value += _direct(f, weight, a, m, b, scales[t], ratio, gradient)
         else:
-            bins, place = _occupied(f, a, b, first, n_bins)
+            bins, place = occupied(f, a, b, first, n_bins)
             value += _binned(f, weight, a, m, b, scales[t], bins, place, value_table, slope_table, gradient)
     return value, gradient
 
 
 @njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
-def _vector_moments(f, weight, X, a, b, bins, place, order, moments):
-    """Add weight * T_r(position) * x of the rows a .. b to moments[bin, r]."""
+def _vector_moments(f, weight, X, a, b, bins, place, order, out):
+    """Add weight * T_r(position) * x of the rows a .. b to out[bin, r]."""
     d = X.shape[1]
     terms = np.empty(order)
     for i in range(a, b):
@@ -309,7 +151,7 @@ def _vector_moments(f, weight, X, a, b, bins, place, order, moments):
             terms[r] = 2.0 * u * terms[r - 1] - terms[r - 2]
         for r in range(order):
             t = terms[r]
-            row = moments[c, r]
+            row = out[c, r]
             for e in range(d):
                 row[e] += t * X[i, e]
 
@@ -336,16 +178,16 @@ def _binned_curvature(f, weight, X, a, m, b, scale, bins, place, table, diagonal
     order = table.shape[1]
     upper = np.zeros((n, order))
     lower = np.zeros((n, order))
-    _moments(f, weight, a, m, bins, place, order, upper)
-    _moments(f, weight, m, b, bins, place[m - a :], order, lower)
+    moments(f, weight, a, m, bins, place, order, upper)
+    moments(f, weight, m, b, bins, place[m - a :], order, lower)
     for_upper = np.zeros((n, order))
     for_lower = np.zeros((n, order))
-    _local(bins, table, upper, lower, for_upper, for_lower)
+    local(bins, table, upper, lower, for_upper, for_lower)
     for i in range(a, b):
         c = place[i - a]
         near = for_upper[c] if i < m else for_lower[c]
         # The short series may fall below zero where the curvature is next to nothing.
-        diagonal[i] += scale * weight[i] * max(_series(2.0 * (f[i] - bins[c]) - 1.0, near), 0.0)
+        diagonal[i] += scale * weight[i] * max(series(2.0 * (f[i] - bins[c]) - 1.0, near), 0.0)
 
     upper_x = np.zeros((n, order, d))
     lower_x = np.zeros((n, order, d))
@@ -392,11 +234,11 @@ def curvature(f, weight, X, splits, scales, table, half):
     half[:] = 0.0
     for t in range(len(splits)):
         a, m, b = splits[t, 0], splits[t, 1], splits[t, 2]
-        first, n_bins = _bins(f, a, b)
+        first, n_bins = bins_of(f, a, b)
         if _direct_is_cheaper(m - a, b - m, n_bins if n_bins > 0 else b - a):
             _direct_curvature(f, weight, X, a, m, b, scales[t], ratio, diagonal, half)
         else:
-            bins, place = _occupied(f, a, b, first, n_bins)
+            bins, place = occupied(f, a, b, first, n_bins)
             _binned_curvature(f, weight, X, a, m, b, scales[t], bins, place, table, diagonal, cross)
     for i in range(n):
         s = 0.5 * diagonal[i]
