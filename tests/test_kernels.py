@@ -165,7 +165,7 @@ def logistic_ways(f, prefs):
     direct, binned = np.zeros(len(f)), np.zeros(len(f))
     kernel = _kernels.logistic
     first = kernel._direct(f, prefs.weight, a, m, b, prefs.split_scale[0], np.empty(len(f)), direct)
-    bins, place = kernel._occupied(f, a, b, *kernel._bins(f, a, b))
+    bins, place = kernel.occupied(f, a, b, *kernel.bins_of(f, a, b))
     second = kernel._binned(f, prefs.weight, a, m, b, prefs.split_scale[0], bins, place, values, slopes, binned)
     return (first, direct), (second, binned)
 
