@@ -20,11 +20,12 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
 
 from rankloom.core import FloatArray, RankingData
 from rankloom.datasets import make_ranking
 from rankloom.metrics import evaluate
-from rankloom.rankers import Ranker, UniformCombination, load_ranker, rank_consistency
+from rankloom.rankers import OnlineRanker, Ranker, UniformCombination, load_ranker, rank_consistency
 
 __all__ = ["RANKER_CHECKS", "check_ranker"]
 
@@ -74,9 +75,14 @@ def check_arguments_unchanged(ranker: Ranker) -> None:
 
 
 def check_row_order(ranker: Ranker) -> None:
-    """Rows in any order, and queries under any names, teach the same."""
+    """Rows in any order, and queries under any names, teach the same.
+
+    Where the ranker learns in the order of the queries, they keep it and only the rows within each are permuted.
+    """
     data = _problem()
     order = np.random.default_rng(0).permutation(len(data))
+    if ranker.learns_in_order:
+        order = order[np.argsort(data.qid[order], kind="stable")]
     expected = _scores(ranker, data)
     _assert_same(_scores(ranker, data.take(order)), expected, "rows permuted")
     named = np.array([f"query {(7 * int(q)) % 13}" for q in data.qid], dtype=object)
@@ -118,7 +124,9 @@ def check_query_constant(ranker: Ranker) -> None:
 
 
 def check_sample_weight(ranker: Ranker) -> None:
-    """A row of weight 2 counts like the same row twice, and a row of weight 0 not at all."""
+    """A row of weight 2 counts like the same row twice, and a row of weight 0 not at all, where weights are taken."""
+    if not has_fit_parameter(ranker, "sample_weight"):
+        return
     data = _problem()
     times = np.random.default_rng(3).integers(0, 3, len(data))
     repeated = data.take(np.repeat(np.arange(len(data)), times))
@@ -129,19 +137,22 @@ def check_bad_input(ranker: Ranker) -> None:
     """NaN and infinity are refused with the row, wrong lengths and an unfitted `predict` with a clear error."""
     data = _problem()
     for bad in (np.nan, np.inf):
-        X, y, weight = data.X.copy(), data.y.copy(), np.ones(len(data))
-        X[5, 2], y[6], weight[7] = bad, bad, bad
-        for call, row in (
-            (lambda X=X: clone(ranker).fit(X, data.y, qid=data.qid), 5),
-            (lambda X=X: clone(ranker).fit(data.X, data.y, qid=data.qid).predict(X), 5),
-            (lambda y=y: clone(ranker).fit(data.X, y, qid=data.qid), 6),
-            (lambda w=weight: clone(ranker).fit(data.X, data.y, qid=data.qid, sample_weight=w), 7),
-        ):
-            _assert_raises(call, f"row {row}")
+        _check_bad_number(ranker, data, bad)
     _assert_raises(lambda: clone(ranker).fit(data.X, data.y[:-1], qid=data.qid), "rows")
     _assert_raises(lambda: clone(ranker).fit(data.X, data.y, qid=data.qid[:-1]), "qid")
     _assert_raises(lambda: clone(ranker).fit(data.X, data.y, qid=data.qid).predict(data.X[:, :-1]), "features")
     _assert_raises(lambda: clone(ranker).predict(data.X), "not fitted")
+
+
+def _check_bad_number(ranker: Ranker, data: RankingData, bad: float) -> None:
+    X, y, weight = data.X.copy(), data.y.copy(), np.ones(len(data))
+    X[5, 2], y[6], weight[7] = bad, bad, bad
+    _assert_raises(lambda: clone(ranker).fit(X, data.y, qid=data.qid), "row 5")
+    _assert_raises(lambda: clone(ranker).fit(data.X, data.y, qid=data.qid).predict(X), "row 5")
+    _assert_raises(lambda: clone(ranker).fit(data.X, y, qid=data.qid), "row 6")
+    if has_fit_parameter(ranker, "sample_weight"):
+        weights = {"sample_weight": weight}
+        _assert_raises(lambda: clone(ranker).fit(data.X, data.y, qid=data.qid, **weights), "row 7")
 
 
 def _assert_raises(call: Callable[[], Any], part: str) -> None:
@@ -189,6 +200,26 @@ def check_reproducible(ranker: Ranker) -> None:
     np.testing.assert_array_equal(_scores(ranker, data), _scores(ranker, data))
 
 
+def check_streamed(ranker: Ranker) -> None:
+    """Where there is a `partial_fit`: fitting equals going on query by query, also through JSON, bit for bit."""
+    if not isinstance(ranker, OnlineRanker):
+        return
+    data = _problem(shuffle=True)
+    once = clone(ranker).set_params(n_epochs=1)
+    expected = _scores(once, data)
+    streamed = clone(once)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "ranker.json")
+        for number, qid in enumerate(dict.fromkeys(data.qid.tolist())):
+            part = data.take(data.qid == qid)
+            streamed.partial_fit(part.X, part.y, qid=part.qid)
+            if number == 5:
+                streamed.save(path)
+                streamed = load_ranker(path, classes=[type(ranker)])
+    found = streamed.predict(_problem(random_state=99).X)
+    np.testing.assert_array_equal(found, expected, "streamed and resumed differs from fitted")
+
+
 def check_json(ranker: Ranker) -> None:
     """A saved and loaded ranker has the same parameters and gives the same scores, bit for bit."""
     data = _problem()
@@ -226,6 +257,7 @@ RANKER_CHECKS: tuple[Callable[[Ranker], None], ...] = (
     check_beats_uniform,
     check_rank_consistency,
     check_reproducible,
+    check_streamed,
     check_json,
     check_docstring,
 )

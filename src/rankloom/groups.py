@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from rankloom.core import FloatArray, IntArray
 
@@ -55,7 +55,7 @@ def group_rows(qid: Any, n_rows: int) -> Groups:
         codes = np.zeros(n_rows, dtype=np.int64)
         keys: Sequence[Hashable] = [None] if n_rows else []
     else:
-        if not hasattr(qid, "__len__"):
+        if not hasattr(qid, "__len__") or getattr(qid, "ndim", 1) == 0:
             raise ValueError(f"qid must be a sequence with one value a row, got {type(qid).__name__}")
         if len(qid) != n_rows:
             raise ValueError(f"qid has {len(qid)} values but there are {n_rows} rows; give one qid a row")
@@ -69,29 +69,46 @@ def group_rows(qid: Any, n_rows: int) -> Groups:
 
 def _encode(qid: Any) -> tuple[IntArray, Sequence[Hashable]]:
     """Number the distinct values: sorted where they are numbers or strings, else in order of appearance."""
-    array = None
     if hasattr(qid, "to_numpy"):  # a pandas or polars column
         qid = qid.to_numpy()
-    if isinstance(qid, np.ndarray) and qid.ndim == 1:
-        array = qid
-    elif {type(value) for value in qid} in ({int}, {str}):  # one type: asarray cannot merge 1 and "1"
-        array = np.asarray(qid)
+    array = qid if isinstance(qid, np.ndarray) and qid.ndim == 1 and qid.dtype.kind != "O" else _same_type(qid)
     if array is not None and array.dtype.kind in "iubfUSmM":
-        if array.dtype.kind == "f" and np.isnan(array).any():
-            raise ValueError(f"qid is NaN in row {int(np.flatnonzero(np.isnan(array))[0])}")
+        missing = np.isnan(array) if array.dtype.kind == "f" else np.isnat(array) if array.dtype.kind in "mM" else None
+        if missing is not None and missing.any():
+            raise ValueError(f"qid is missing (NaN) in row {int(np.flatnonzero(missing)[0])}")
         values, codes = np.unique(array, return_inverse=True)
         return codes.astype(np.int64), values.tolist()
     numbers: dict[Hashable, int] = {}
     codes = np.empty(len(qid), dtype=np.int64)
     for row, value in enumerate(qid):
         key = tuple(value) if isinstance(value, np.ndarray | list) else value
-        if key is None or key != key:
+        if key is None or _is_nan(key):
             raise ValueError(f"qid is missing in row {row}")
         try:
             codes[row] = numbers.setdefault(key, len(numbers))
         except TypeError:
             raise ValueError(f"qid must be hashable, got {type(value).__name__} in row {row}") from None
     return codes, list(numbers)
+
+
+def _same_type(qid: Any) -> NDArray[Any] | None:
+    """An array where all values are integers, or all are strings: only then numpy can neither merge nor change them."""
+    types = {type(value) for value in qid}
+    if types == {int}:
+        try:
+            return np.array(list(qid), dtype=np.int64)
+        except OverflowError:
+            return None
+    if types == {str} and not any("\0" in value for value in qid):  # numpy drops a NUL at the end
+        return np.array(list(qid))
+    return None
+
+
+def _is_nan(value: Any) -> bool:
+    try:
+        return bool(value != value)
+    except TypeError:  # pandas.NA compares to neither
+        return True
 
 
 def check_finite(array: FloatArray, name: str) -> None:
@@ -240,17 +257,13 @@ def preferences(
 
     query, weight = groups.codes[rows], weight[rows]
     ends = np.append(new_query[1:], len(rows))
-    cumulated = np.concatenate([[0.0], np.cumsum(weight)])
-    level_of = np.repeat(np.arange(len(new_level)), np.diff(new_level, append=len(rows)))
-    level_start, level_end = new_level[level_of], np.append(new_level[1:], len(rows))[level_of]
+    splits, depth = _halve(new_level, first_level, n_levels, len(rows))
+    lower, higher = _partners(weight, splits, depth)
     query_of = np.repeat(np.arange(len(new_query)), ends - new_query)
-    higher = cumulated[level_start] - cumulated[new_query[query_of]]
-    lower = cumulated[ends[query_of]] - cumulated[level_end]
     scale = query_weight[query]
     if normalize == "query" and len(rows):
         pair_weight = np.add.reduceat(weight * lower, new_query)
         scale = scale / pair_weight[query_of]
-    splits, depth = _halve(new_level, first_level, n_levels, len(rows))
     return Preferences(rows, weight, query, lower, higher, splits, depth, scale)
 
 
@@ -278,6 +291,27 @@ def _halve(new_level: IntArray, first_level: IntArray, n_levels: IntArray, n_row
         low, high = np.concatenate([low, middle]), np.concatenate([middle, high])
         low, high = low[high - low > 1], high[high - low > 1]
     return np.concatenate(splits).astype(np.int64), np.concatenate([*depths, np.empty(0, dtype=np.int64)])
+
+
+def _partners(weight: FloatArray, splits: IntArray, depth: IntArray) -> tuple[FloatArray, FloatArray]:
+    """The weight below and above each row, added up split by split: differences of long sums would lose digits."""
+    lower, higher = np.zeros(len(weight)), np.zeros(len(weight))
+    padded = np.append(weight, 0.0)  # reduceat wants every end to be a row
+    for level in range(int(depth.max(initial=-1)) + 1):
+        some = splits[depth == level]
+        some = some[np.argsort(some[:, 0])]
+        above, below = (np.add.reduceat(padded, some.ravel())[part::3] for part in (0, 1))
+        a, m, b = some.T
+        lower[_ranges(a, m)] += np.repeat(below, m - a)
+        higher[_ranges(m, b)] += np.repeat(above, b - m)
+    return lower, higher
+
+
+def _ranges(starts: IntArray, ends: IntArray) -> IntArray:
+    """The numbers of several ranges, one after another."""
+    lengths = ends - starts
+    skipped = np.repeat(starts - np.concatenate([[0], np.cumsum(lengths)[:-1]]), lengths)
+    return np.asarray(skipped + np.arange(len(skipped)), dtype=np.int64)
 
 
 def preference_pairs(y: ArrayLike, qid: Any = None) -> IntArray:

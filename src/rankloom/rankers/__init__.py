@@ -16,6 +16,13 @@ from rankloom.rankers.logistic import (
     RankingLogisticRegression,
 )
 from rankloom.rankers.margin import MarginRanker
+from rankloom.rankers.online import (
+    OnlineConfidenceRanker,
+    OnlineGradientDescentRanker,
+    OnlinePassiveAggressiveRanker,
+    OnlinePerceptronRanker,
+    OnlineRanker,
+)
 from rankloom.rankers.per_query import PerQueryRankers, fit_per_query
 from rankloom.rankers.rank_svm import RankSVM
 from rankloom.rankers.theory import pairwise_risk_bounds, rank_consistency
@@ -28,6 +35,11 @@ __all__ = [
     "LogisticRegressionRanker",
     "MarginRanker",
     "NaiveBayesRanker",
+    "OnlineConfidenceRanker",
+    "OnlineGradientDescentRanker",
+    "OnlinePassiveAggressiveRanker",
+    "OnlinePerceptronRanker",
+    "OnlineRanker",
     "PerQueryRankers",
     "RankSVM",
     "Ranker",
@@ -49,6 +61,11 @@ RANKERS: dict[str, Callable[..., Ranker]] = {
     "rlr": RankingLogisticRegression,
     "frlr": FullRankingLogisticRegression,
     "ranksvm": RankSVM,
+    "opr": OnlinePerceptronRanker,
+    "opar1": OnlinePassiveAggressiveRanker,
+    "opar2": partial(OnlinePassiveAggressiveRanker, squared=True),
+    "ogdr": OnlineGradientDescentRanker,
+    "arow": OnlineConfidenceRanker,
 }
 
 

@@ -45,7 +45,7 @@ def save(ranker: Any, path: str | os.PathLike[str]) -> None:
 def load(path: str | os.PathLike[str], classes: Mapping[str, type]) -> Any:
     """Read a ranker of one of the given classes."""
     try:
-        document = json.loads(Path(path).read_text(encoding="utf-8"))
+        document = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refuse)
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
         raise ValueError(f"{path} is not a saved ranker: it is not JSON") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
@@ -62,6 +62,10 @@ def load(path: str | os.PathLike[str], classes: Mapping[str, type]) -> Any:
         return _rebuild(document, classes)
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"{path} is not a complete saved ranker: {error}") from None
+
+
+def _refuse(constant: str) -> None:
+    raise json.JSONDecodeError(f"{constant} is not JSON", constant, 0)
 
 
 def _checksum(document: Mapping[str, Any]) -> str:

@@ -37,16 +37,18 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
 
     A subclass defines `_fit(problem)` and `_predict(X, qid)`. `query_shift_invariant` says whether a constant that is
     added to a feature of all rows of one query leaves the fitted ranker as it is, `rank_consistent` whether a feature
-    that orders all pairs of two grades alone can never get a weight against it.
+    that orders all pairs of two grades alone can never get a weight against it, `learns_in_order` whether the order of
+    the queries matters (that of the rows within a query never does).
     """
 
     # scikit-learn's metadata routing hands qid to fit, predict and score without set_fit_request(...).
     __metadata_request__fit = {"qid": True, "sample_weight": True}  # noqa: RUF012
     __metadata_request__predict = {"qid": True}  # noqa: RUF012
-    __metadata_request__score = {"qid": True}  # noqa: RUF012
+    __metadata_request__score = {"qid": True, "sample_weight": True}  # noqa: RUF012
 
     query_shift_invariant: bool = False
     rank_consistent: bool = False
+    learns_in_order: bool = False
 
     def fit(
         self,
@@ -82,15 +84,29 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
         check_is_fitted(self)
         return self._predict(self._check_rows(X, reset=False), qid)
 
-    def score(self, X: ArrayLike, y: ArrayLike, qid: Any = None, *, metric: str = "nDCG@10") -> float:
-        """Return the mean of a metric over the queries (policy `trec`)."""
+    def score(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        qid: Any = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        metric: str = "nDCG@10",
+    ) -> float:
+        """Return the mean of a metric over the queries (policy `trec`).
+
+        Rows of weight 0 are left out; other weights mean nothing to a metric of ranks.
+        """
         check_is_fitted(self)
         if qid is None and self.n_queries_ > 1:
             raise ValueError(
                 f"this ranker was fitted on {self.n_queries_} queries but score() got no qid, so all rows would count "
                 "as one query; pass qid (in scikit-learn's searches: set_config(enable_metadata_routing=True))"
             )
-        return metrics.evaluate(y, self.predict(X, qid), qid, [metric])[metric]
+        scores = self.predict(X, qid)
+        grades, groups = check_grades(y, len(scores)), group_rows(qid, len(scores))
+        keep = check_weights(groups, sample_weight, None)[0] > 0
+        return metrics.evaluate(grades[keep], scores[keep], groups.codes[keep], [metric])[metric]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted ranker as JSON; `rankloom.load_ranker` reads it."""

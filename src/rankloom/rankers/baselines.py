@@ -78,6 +78,8 @@ class BestFeature(LinearRanker):
 
     def _fit(self, problem: Problem) -> None:
         n_features = problem.X.shape[1]
+        if self.n_splits < 2:
+            raise ValueError(f"n_splits must be at least 2, got {self.n_splits!r}")
         prefs = preferences(problem.y, problem.groups, problem.weight, problem.query_weight)
         self.coef_ = np.zeros(n_features)
         self.feature_ = 0

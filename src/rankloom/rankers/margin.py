@@ -20,8 +20,15 @@ from rankloom.core import FloatArray
 from rankloom.groups import Preferences, preferences
 from rankloom.losses import LOSSES, MarginLoss, get_loss
 from rankloom.rankers import _kernels
-from rankloom.rankers._risks import PairRisk, PointRisk, pair_risk
-from rankloom.rankers._solve import Solution, newton, quasi_newton, smoothed_newton, sparse_quasi_newton
+from rankloom.rankers._risks import PairRisk, PointRisk, Risk, pair_risk
+from rankloom.rankers._solve import (
+    Solution,
+    newton,
+    proximal_newton,
+    quasi_newton,
+    smoothed_newton,
+    sparse_quasi_newton,
+)
 from rankloom.rankers.base import LinearRanker, Problem
 
 __all__ = ["MarginRanker", "median_shift", "unit_grades"]
@@ -49,14 +56,15 @@ class MarginRanker(LinearRanker):
         width of 0.001, which changes the objective by less than 0.0005 a pair.
     shift : for approximate pairs: "query" subtracts from each feature its weighted median in the query, "global" the
         one over all queries (the paper's), "none" nothing.
-    normalize : "pairs" sums over pairs (the paper's), "query" makes each query's pairs weigh 1 together.
+    normalize : "pairs" sums over pairs (the paper's), "query" makes each query's pairs (or rows) weigh 1 together.
     tol : relative accuracy of the objective.
     max_iter : most Newton steps.
 
     Attributes
     ----------
     coef_ : the weights. `objective_`: the minimum found. `n_iter_`: steps taken.
-    gap_ : bound on how far `objective_` is above the true minimum (None where no bound is known).
+    gap_ : how far `objective_` may be above the true minimum: a bound by duality for the hinge, Newton's decrement for
+        smooth losses, None for quasi-Newton.
 
     References
     ----------
@@ -78,7 +86,7 @@ class MarginRanker(LinearRanker):
         penalty: Penalty = "l2",
         shift: str = "query",
         normalize: str = "pairs",
-        tol: float = 1e-8,
+        tol: float = 1e-6,
         max_iter: int = 200,
     ):
         self.loss = loss
@@ -123,6 +131,8 @@ class MarginRanker(LinearRanker):
         if self.pairs == "pointwise":
             relevance = unit_grades(problem.y[prefs.rows])
             weight = prefs.weight * problem.query_weight[prefs.query]
+            if self.normalize == "query":
+                weight = weight / np.bincount(prefs.query, prefs.weight)[prefs.query]
             design = np.hstack([rows, np.ones((len(rows), 1))])
             return design, weight * relevance, weight * (1.0 - relevance)
         weight = prefs.weight * prefs.scale
@@ -137,26 +147,38 @@ class MarginRanker(LinearRanker):
         if loss is LOSSES["hinge"]:
             if self.penalty == "l2":
                 return smoothed_newton(risk.smoothed, ridge, self.tol, self.max_iter)
-            risk = risk.smoothed(SHARP)
+            # From wide to sharp, each width starting where the one before ended.
+            risks: list[Risk] = [risk.smoothed(width) for width in np.geomspace(1.0, SHARP, 9)]
+        else:
+            risks = [risk]
+        by_newton = risk.has_hessian and risk.n_weights <= NEWTON_LIMIT
+        start = np.zeros(risk.n_weights)
         if callable(self.penalty):
-            penalty, nu = self.penalty, self.nu
-
-            def scaled(w: FloatArray) -> tuple[float, FloatArray]:
-                value, gradient = penalty(w)
-                return nu * value, nu * np.asarray(gradient)
-
-            return quasi_newton(risk, scaled, self.tol, self.max_iter)
+            return quasi_newton(risks[-1], self._own_penalty, start, self.tol, self.max_iter)
+        if self.penalty == "l1" and not by_newton:
+            return sparse_quasi_newton(risks[-1], self.nu * penalised, self.tol, self.max_iter)
         if self.penalty == "l1":
-            return sparse_quasi_newton(risk, self.nu * penalised, self.tol, self.max_iter)
-        if risk.has_hessian and risk.n_weights <= NEWTON_LIMIT:
-            return newton(risk, ridge, np.zeros(risk.n_weights), self.tol, self.max_iter)
-        return quasi_newton(risk, lambda w: (0.5 * float(ridge @ (w * w)), ridge * w), self.tol, self.max_iter)
+            for some in risks:
+                solution = proximal_newton(some, self.nu * penalised, start, self.tol, self.max_iter)
+                start = solution.w
+            return solution
+        if by_newton:
+            return newton(risk, ridge, start, self.tol, self.max_iter)
+        return quasi_newton(risk, lambda w: (0.5 * float(ridge @ (w * w)), ridge * w), start, self.tol, self.max_iter)
+
+    def _own_penalty(self, w: FloatArray) -> tuple[float, FloatArray]:
+        """The user's penalty of the features' weights; an intercept is free."""
+        assert callable(self.penalty)
+        value, slope = self.penalty(w[: self.n_features_in_])
+        gradient = np.zeros_like(w)
+        gradient[: self.n_features_in_] = self.nu * np.asarray(slope)
+        return self.nu * value, gradient
 
     def _store(self, solution: Solution) -> None:
         if not solution.converged:
             excess = "" if solution.gap is None else f", at most {solution.gap:.1e} above the minimum"
             warnings.warn(
-                f"{type(self).__name__} stopped after {solution.n_iter} steps{excess}; raise max_iter or nu",
+                f"{type(self).__name__} stopped after {solution.n_iter} steps{excess}; raise max_iter, tol or nu",
                 ConvergenceWarning,
                 stacklevel=4,
             )
@@ -169,8 +191,6 @@ class MarginRanker(LinearRanker):
     def _check_parameters(self) -> None:
         if self.pairs not in PAIRS:
             raise ValueError(f"pairs must be one of {', '.join(PAIRS)}, got {self.pairs!r}")
-        if self.shift not in SHIFTS:
-            raise ValueError(f"shift must be one of {', '.join(SHIFTS)}, got {self.shift!r}")
         if not (callable(self.penalty) or self.penalty in ("l1", "l2")):
             raise ValueError(f"penalty must be 'l1', 'l2' or a function, got {self.penalty!r}")
         if not (np.isfinite(self.nu) and self.nu >= 0):
@@ -181,8 +201,8 @@ class MarginRanker(LinearRanker):
 
 def unit_grades(y: FloatArray) -> FloatArray:
     """Grades scaled to 0 .. 1, for rankers that see a row as more or less relevant."""
-    low, high = y.min(), y.max()
-    return np.asarray((y - low) / (high - low))
+    low, high = y.min() / 2, y.max() / 2  # halves, as the span of grades may be beyond the largest float
+    return np.asarray((y / 2 - low) / (high - low))
 
 
 def _take(X: FloatArray, prefs: Preferences) -> FloatArray:
@@ -198,6 +218,8 @@ def median_shift(rows: FloatArray, prefs: Preferences, shift: str) -> FloatArray
 
     Each row weighs as often as it stands in a pair; the lower median is taken where it is an interval.
     """
+    if shift not in SHIFTS:
+        raise ValueError(f"shift must be one of {', '.join(SHIFTS)}, got {shift!r}")
     if shift == "none" or not len(rows):
         return np.zeros((1, rows.shape[1]))
     weight = prefs.weight * (prefs.lower + prefs.higher)

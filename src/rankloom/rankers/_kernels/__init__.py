@@ -8,9 +8,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rankloom.rankers._kernels import exponential, hinge, logistic, median, order
+    from rankloom.rankers._kernels import exponential, hinge, lasso, logistic, median, order, stream
 
-__all__ = ["exponential", "hinge", "logistic", "median", "order"]
+__all__ = ["exponential", "hinge", "lasso", "logistic", "median", "order", "stream"]
 
 
 def __getattr__(name: str) -> Any:

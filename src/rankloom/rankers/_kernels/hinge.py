@@ -56,23 +56,35 @@ def _sort_halves(order, splits, part, sorted_rows):
 
 
 @njit(cache=True)
-def _prefix_sums(g, weight, a, b, center, w0, w1, w2):
-    """Prefix sums of w, w f and w f^2 over the sorted scores g[a:b], written to places a .. b of the outputs."""
-    w0[a] = w1[a] = w2[a] = 0.0
-    for i in range(a, b):
-        w = weight[i]
-        x = g[i] - center
-        w0[i + 1] = w0[i] + w
-        w1[i + 1] = w1[i] + w * x
-        w2[i + 1] = w2[i] + w * x * x
+def _sums_from(g, weight, first, last, center, w0, w1, w2):
+    """Running sums of w, w f and w f^2 over the sorted scores, centred, from `first` towards `last` (up or down).
+
+    Going up, place i holds the sums of the rows before i; going down, those of the rows from i on.
+    """
+    if first <= last:
+        w0[first] = w1[first] = w2[first] = 0.0
+        for i in range(first, last):
+            x = g[i] - center
+            w0[i + 1] = w0[i] + weight[i]
+            w1[i + 1] = w1[i] + weight[i] * x
+            w2[i + 1] = w2[i] + weight[i] * x * x
+    else:
+        w0[first] = w1[first] = w2[first] = 0.0
+        for i in range(first - 1, last - 1, -1):
+            x = g[i] - center
+            w0[i] = w0[i + 1] + weight[i]
+            w1[i] = w1[i + 1] + weight[i] * x
+            w2[i] = w2[i + 1] + weight[i] * x * x
 
 
 @njit(cache=True)
 def _split_value(g, weight, a, m, b, scale, pieces, w0, w1, w2, slopes):
     """One split of sorted halves. Returns its loss, its sum of slopes and its hinge; writes the slope of each row."""
     steepness, knee, slope, offset = pieces
-    center = g[m]
-    _prefix_sums(g, weight, m, b, center, w0, w1, w2)
+    # The pairs of a preferred row with a loss end at the highest lower row: sums run from there, so that a far-off low
+    # score, which meets none of them, cannot cost them digits. Below likewise from the lowest upper row.
+    center = g[b - 1]
+    _sums_from(g, weight, b, m, center, w0, w1, w2)
     value = 0.0
     mass = 0.0
     sharp = 0.0
@@ -85,18 +97,19 @@ def _split_value(g, weight, a, m, b, scale, pieces, w0, w1, w2, slopes):
         while bend < b and g[bend] <= edge + knee:
             bend += 1
         e = edge - center
-        n0 = w0[bend] - w0[start]
-        n1 = w1[bend] - w1[start]
-        n2 = w2[bend] - w2[start]
-        far = w0[b] - w0[bend]
-        far_t = w1[b] - w1[bend] - e * far
+        n0 = w0[start] - w0[bend]
+        n1 = w1[start] - w1[bend]
+        n2 = w2[start] - w2[bend]
+        far = w0[bend]
+        far_t = w1[bend] - e * far
         pushed = steepness * (n1 - e * n0) + slope * far
         value += weight[j] * (0.5 * steepness * (n2 - 2.0 * e * n1 + e * e * n0) + slope * far_t - offset * far)
         slopes[j] = -scale * weight[j] * pushed
         mass += weight[j] * pushed
-        sharp += weight[j] * (w1[b] - w1[start] - e * (w0[b] - w0[start]))
+        sharp += weight[j] * (w1[start] - e * w0[start])
 
-    _prefix_sums(g, weight, a, m, center, w0, w1, w2)
+    center = g[a]
+    _sums_from(g, weight, a, m, center, w0, w1, w2)
     start = a  # first upper row at t <= 0: f_j - 1 >= f_k
     bend = a  # first upper row not beyond the knee: f_j - 1 + knee >= f_k
     for k in range(m, b):

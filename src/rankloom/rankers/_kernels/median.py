@@ -11,7 +11,7 @@ def _weighted_median(values, weights):
     """The lower weighted median: the least value with at least half of the weight at or below it. Reorders both."""
     low = 0
     high = len(values)
-    half = 0.5 * weights.sum()
+    half = 0.5 * weights.sum() * (1.0 - 1e-12)  # an exact half must not be missed by rounding
     below = 0.0  # weight left of `low`
     while high - low > 16:
         # Median of three spread samples as pivot, then three parts: less, equal, greater.
