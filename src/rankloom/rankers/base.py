@@ -38,7 +38,8 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
     A subclass defines `_fit(problem)` and `_predict(X, qid)`. `query_shift_invariant` says whether a constant that is
     added to a feature of all rows of one query leaves the fitted ranker as it is, `rank_consistent` whether a feature
     that orders all pairs of two grades alone can never get a weight against it, `learns_in_order` whether the order of
-    the queries matters (that of the rows within a query never does).
+    the queries matters (that of the rows within a query never does), `grades_are_ordinal` whether only the order and
+    the proportions of grades matter, not their size.
     """
 
     # scikit-learn's metadata routing hands qid to fit, predict and score without set_fit_request(...).
@@ -49,6 +50,7 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
     query_shift_invariant: bool = False
     rank_consistent: bool = False
     learns_in_order: bool = False
+    grades_are_ordinal: bool = True
 
     def fit(
         self,
