@@ -35,7 +35,16 @@ Grid = Mapping[str, Sequence[Any]]
 
 _NU: Grid = {"nu": (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)}
 # What is searched where nothing else is asked for, by short name.
-GRIDS: dict[str, Grid] = {"lr": _NU, "rlr": _NU, "frlr": _NU, "ranksvm": _NU}
+GRIDS: dict[str, Grid] = {
+    "lr": _NU,
+    "rlr": _NU,
+    "frlr": _NU,
+    "ranksvm": _NU,
+    "opar1": {"C": (0.001, 0.01, 0.1, 1.0)},
+    "opar2": {"C": (0.001, 0.01, 0.1, 1.0)},
+    "ogdr": {"eta": (0.001, 0.01, 0.1, 1.0)},
+    "arow": {"r": (0.1, 1.0, 10.0, 100.0)},
+}
 
 
 def default_grid(name: str, given: Mapping[str, Any]) -> Grid:

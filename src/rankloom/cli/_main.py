@@ -12,6 +12,7 @@ from rankloom import __version__
 from rankloom.cli.compare import compare
 from rankloom.cli.demo import demo
 from rankloom.cli.letor import evaluate, fit, predict
+from rankloom.cli.simulate import simulate
 
 
 class OneLineErrors(click.Group):
@@ -55,5 +56,5 @@ def main() -> None:
     """
 
 
-for command in (demo, fit, predict, evaluate, compare):
+for command in (demo, fit, predict, evaluate, compare, simulate):
     main.add_command(command)

@@ -15,6 +15,7 @@ from rankloom.cli._output import emit, table
 
 if TYPE_CHECKING:
     from rankloom.core import Hit, RankingData
+    from rankloom.rankers import Ranker
 
 METRICS = ("AP", "nDCG@10", "P@10", "RR")
 _File = click.Path(dir_okay=False)
@@ -32,6 +33,7 @@ def _size(data: RankingData) -> dict[str, int]:
 @set_option
 @click.option("--output", "-o", type=_File, required=True, help="Where to write the ranker (JSON).")
 @click.option("--validation", type=_File, help="Choose the parameters that are not set on this file.")
+@click.option("--stream", is_flag=True, help="For online rankers: read TRAIN piece by piece, in bounded memory.")
 @metric_option("AP")
 @policy_option
 @json_option
@@ -41,6 +43,7 @@ def fit(
     settings: tuple[str, ...],
     output: str,
     validation: str | None,
+    stream: bool,
     metrics: tuple[str, ...],
     policy: str,
     as_json: bool,
@@ -51,6 +54,7 @@ def fit(
     Example:
       rankloom fit train.txt --ranker rlr --set nu=1 -o model.json
       rankloom fit train.txt.gz --ranker frlr --validation vali.txt.gz -o model.json
+      rankloom fit large.txt.gz --ranker opar2 --stream -o model.json
     """
     from rankloom.datasets import load
     from rankloom.rankers import make_ranker
@@ -59,6 +63,9 @@ def fit(
     fixed = read_settings(settings)
     make = partial(make_ranker, ranker, **fixed)
     model = make()  # a wrong name or parameter is said before a long file is read
+    if stream:
+        _fit_stream(train, ranker, model, fixed, output, validation, as_json)
+        return
     data = load(train)
     record: dict[str, Any] = {"ranker": ranker, **_size(data)}
     began = perf_counter()
@@ -74,13 +81,43 @@ def fit(
 
         model.feature_names_in_ = np.array(data.feature_names, dtype=object)
     model.save(output)
+    _tell_fit(record, as_json)
+
+
+def _fit_stream(
+    train: str, name: str, model: Ranker, fixed: dict[str, Any], output: str, validation: str | None, as_json: bool
+) -> None:
+    from rankloom.datasets import iter_letor
+    from rankloom.rankers import OnlineRanker
+
+    if not isinstance(model, OnlineRanker):
+        raise ValueError(f"--stream needs an online ranker (opr, opar1, opar2, ogdr, arow), {name} is not one")
+    if validation is not None:
+        raise ValueError("--stream learns in one go; --validation does not go with it")
+    queries = rows = 0
+    began = perf_counter()
+    for _ in range(model.n_epochs):
+        queries = rows = 0
+        for part in iter_letor(train):
+            model.partial_fit(part.X, part.y, qid=part.qid)
+            queries, rows = queries + len(set(part.qid.tolist())), rows + len(part)
+    model.save(output)
+    record = {"ranker": name, "queries": queries, "rows": rows, "features": model.n_features_in_, "params": fixed}
+    record |= {"seconds": round(perf_counter() - began, 4), "output": output, "report": model.report().to_dict()}
+    _tell_fit(record, as_json)
+    if not as_json:
+        click.echo(str(model.report()))
+
+
+def _tell_fit(record: dict[str, Any], as_json: bool) -> None:
     if as_json:
         emit(record)
         return
+    fixed = record["params"]
     params = ", ".join(f"{name}={value}" for name, value in fixed.items()) or "default parameters"
     click.echo(
-        f"{ranker} ({params}): {record['queries']:,} queries, {record['rows']:,} rows, {record['features']} features, "
-        f"{record['seconds']:.2f} s -> {output}"
+        f"{record['ranker']} ({params}): {record['queries']:,} queries, {record['rows']:,} rows, "
+        f"{record['features']} features, {record['seconds']:.2f} s -> {record['output']}"
     )
     for metric, value in record.get("validation", {}).items():
         click.echo(f"validation {metric}: {value:.4f}")

@@ -1,12 +1,14 @@
 """Ranking data in and out: LETOR text, tables, TREC files, and made-up problems."""
 
 from rankloom.datasets.letor import load_letor, save_letor
+from rankloom.datasets.letor_stream import iter_letor
 from rankloom.datasets.synthetic import make_ranking
 from rankloom.datasets.tables import load, load_table, save, save_table
 from rankloom.datasets.trec import align, read_qrels, read_run, write_qrels, write_run
 
 __all__ = [
     "align",
+    "iter_letor",
     "load",
     "load_letor",
     "load_table",
