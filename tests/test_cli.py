@@ -1,5 +1,6 @@
 """The commands as a user types them."""
 
+import gzip
 import itertools
 import json
 import subprocess
@@ -208,7 +209,7 @@ def test_compare_on_mq2008_has_the_published_numbers_beside_ours():
         (["fit", "train.txt", "--set", "nu=-1", "-o", "m.json"], "nu must be a number >= 0"),
         (["fit", "bad.txt", "-o", "m.json"], "bad.txt:2"),
         (["predict", "test.txt", "--model", "train.txt"], "not a saved ranker"),
-        (["evaluate", "narrow.txt", "--model", "model.json"], "was trained on 6 features, narrow.txt has 2"),
+        (["evaluate", "wide.txt", "--model", "model.json"], "was trained on 6 features, wide.txt has 8"),
         (["evaluate", "test.txt", "--model", "model.json", "-m", "nDCF"], "nDCF"),
         (["evaluate", "test.txt", "--model", "model.json", "--policy", "tree"], "known policies"),
         (["evaluate", "test.txt", "--scores", "narrow.txt"], "narrow.txt:1"),
@@ -219,6 +220,7 @@ def test_compare_on_mq2008_has_the_published_numbers_beside_ours():
 def test_errors_are_one_line_with_the_cure(files, model, arguments, part, monkeypatch):
     monkeypatch.chdir(files)
     (files / "bad.txt").write_text("1 qid:1 1:0.5\nx qid:1 1:0.5\n")
+    (files / "wide.txt").write_text("1 qid:1 1:0.5 8:1\n0 qid:1 1:0.25\n")
     (files / "narrow.txt").write_text("1 qid:1 1:0.5 2:1\n0 qid:1 1:0.25\n")
     result = rankloom(*arguments, code=1)
     assert part in result.stderr
@@ -232,6 +234,53 @@ def test_errors_are_one_line_with_the_cure(files, model, arguments, part, monkey
 def test_wrong_usage_says_so(files, arguments, monkeypatch):
     monkeypatch.chdir(files)
     rankloom(*arguments, code=2)
+
+
+def test_sparse_files_that_end_early_are_widened(files, model):
+    (files / "short.txt").write_text("1 qid:1 1:0.5 2:1\n0 qid:1 1:0.25\n")
+    assert "AP" in rankloom("evaluate", files / "short.txt", "--model", model).stdout
+    rankloom("compare", files / "train.txt", files / "vali.txt", files / "short.txt", "--rankers", "rlr")
+
+
+def test_lightgbm_files_take_the_group_sizes_beside_them(files):
+    rows = [line.replace(f"qid:{line.split()[1][4:]} ", "") for line in (files / "train.txt").read_text().splitlines()]
+    order = np.argsort(load_letor(files / "train.txt").qid, kind="stable")
+    (files / "rank.train").write_text("\n".join(rows[i] for i in order) + "\n")
+    result = rankloom("fit", files / "rank.train", "-o", files / "m.json", "--json")
+    assert "has no qid" in result.stderr
+    assert records(result)[0]["queries"] == 1
+    (files / "rank.train.query").write_text("15\n" * 10)
+    assert records(rankloom("fit", files / "rank.train", "-o", files / "m.json", "--json"))[0]["queries"] == 10
+    expected = RankingLogisticRegression().fit(*load_letor(files / "train.txt"))
+    np.testing.assert_allclose(load_ranker(files / "m.json").coef_, expected.coef_, rtol=1e-6)
+
+
+def test_ties_are_ordered_alike_in_files_and_on_screen(files):
+    (files / "ties.txt").write_text("1 qid:1 1:1 # docid = a\n0 qid:1 1:1 # docid = b\n0 qid:1 1:0 # docid = c\n")
+    rankloom("fit", files / "ties.txt", "--ranker", "uniform", "-o", files / "u.json")
+    shown = rankloom("predict", files / "ties.txt", "--model", files / "u.json").stdout
+    rankloom("predict", files / "ties.txt", "--model", files / "u.json", "-o", files / "run.txt")
+    assert shown == (files / "run.txt").read_text()
+    assert [line.split()[2] for line in shown.splitlines()] == ["b", "a", "c"]
+    rankloom("predict", files / "ties.txt", "--model", files / "u.json", "--format", "scores", "-o", files / "s.gz")
+    assert gzip.decompress((files / "s.gz").read_bytes()) == b"1.0\n1.0\n0.0\n"
+
+
+def test_streams_and_simulations(files):
+    data = make_ranking(n_queries=30, n_items=15, n_features=6, n_informative=2, random_state=1)
+    save_letor(data, files / "ordered.txt")
+    rankloom("fit", files / "ordered.txt", "--ranker", "opar2", "--stream", "-o", files / "s.json")
+    rankloom("fit", files / "ordered.txt", "--ranker", "opar2", "-o", files / "w.json")
+    np.testing.assert_array_equal(load_ranker(files / "s.json").coef_, load_ranker(files / "w.json").coef_)
+    assert "online ranker" in rankloom("fit", files / "all.txt", "-r", "rlr", "--stream", "-o", "m", code=1).stderr
+    arguments = ["simulate", files / "all.txt", "--rankers", "opar1,rlr", "-k", "5", "--set", "C=0.1"]
+    found = records(rankloom(*arguments, "--json"))
+    assert [record["ranker"] for record in found] == ["opar1", "rlr"]
+    assert all(record["gain"] > 0 for record in found)
+    text = rankloom(*arguments, "--clicks", "-o", files / "c.json", "--plot", files / "c.png").stdout
+    assert "clicked" in text
+    assert len(json.loads((files / "c.json").read_text())["opar1"]["cumulative_gain"]) == 30
+    assert (files / "c.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_warnings_are_one_line(files):

@@ -64,7 +64,9 @@ def test_the_same_seed_gives_the_same_splits(make):
 
 @pytest.mark.parametrize("splitter", [QueryKFold(3), QueryShuffleSplit(3, random_state=0)])
 def test_qid_comes_by_either_name(splitter):
-    by_qid, by_groups = (list(splitter.split(X, **{name: QID})) for name in ("qid", "groups"))
+    by_qid = list(splitter.split(X, qid=QID))
+    with pytest.warns(UserWarning, match="unless it gets qid too"):
+        by_groups = list(splitter.split(X, groups=QID))
     for (_, one), (_, other) in zip(by_qid, by_groups, strict=True):
         np.testing.assert_array_equal(one, other)
     assert splitter.get_n_splits() == splitter.get_n_splits(X, Y, qid=QID) == 3
@@ -150,7 +152,8 @@ def test_pipelines_route_qid():
 
 
 def test_without_routing_groups_split_but_the_ranker_sees_one_query():
-    found = cross_validate(RankingLogisticRegression(), X, Y, groups=QID, cv=QueryKFold(3), return_estimator=True)
+    with pytest.warns(UserWarning, match="sees all rows as one query"):
+        found = cross_validate(RankingLogisticRegression(), X, Y, groups=QID, cv=QueryKFold(3), return_estimator=True)
     for (train, test), ranker, score in zip(
         QueryKFold(3).split(X, qid=QID), found["estimator"], found["test_score"], strict=True
     ):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,6 +58,16 @@ class RankingData:
 
     def __len__(self) -> int:
         return len(self.y)
+
+    def widened(self, n_features: int) -> RankingData:
+        """Return the same rows with columns of 0 at the end, up to `n_features`.
+
+        For sparse text, where the last features may be 0 in every row of a file. Tables name their features and stay.
+        """
+        missing = n_features - self.X.shape[1]
+        if missing <= 0 or self.feature_names is not None:
+            return self
+        return replace(self, X=np.pad(self.X, ((0, 0), (0, missing))))
 
     def take(self, rows: Any) -> RankingData:
         """Return the given rows (numbers or a mask) as a new RankingData."""

@@ -26,6 +26,7 @@ __all__ = [
     "Selection",
     "compare_folds",
     "default_grid",
+    "make_fold",
     "query_folds",
     "read_folds",
     "select",
@@ -114,6 +115,12 @@ class Fold:
     test: RankingData
 
 
+def make_fold(name: str, train: RankingData, validation: RankingData, test: RankingData) -> Fold:
+    """A fold whose parts have the same number of features: sparse text files may end at different ones."""
+    width = max(part.X.shape[1] for part in (train, validation, test))
+    return Fold(name, train.widened(width), validation.widened(width), test.widened(width))
+
+
 def query_folds(data: RankingData, n_folds: int = 5, random_state: Any = 0) -> Iterator[Fold]:
     """Rotate parts of the queries as LETOR does: one part for the test, the next for validation, the rest to train."""
     if n_folds < 3:
@@ -136,7 +143,7 @@ def read_folds(folder: str | os.PathLike[str]) -> list[Fold]:
         missing = [stem for stem, part in zip(("train", "vali", "test"), parts, strict=True) if part is None]
         if missing:
             raise ValueError(f"{place} has no file {missing[0]}.txt (or .txt.gz, .parquet, .csv)")
-        found.append(Fold(place.name, *(load(part) for part in parts if part is not None)))
+        found.append(make_fold(place.name, *(load(part) for part in parts if part is not None)))
     if not found:
         raise ValueError(f"{folder} has no fold: expected folders such as Fold1 with train.txt, vali.txt and test.txt")
     return found

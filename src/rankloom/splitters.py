@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,6 +27,14 @@ class _QuerySplitter(BaseCrossValidator):  # type: ignore[misc]
             raise ValueError(
                 f"{type(self).__name__} needs the query of each row: pass params={{'qid': qid}} with "
                 "sklearn.set_config(enable_metadata_routing=True), or groups=qid"
+            )
+        if qid is None:
+            warnings.warn(
+                "queries came as groups, which scikit-learn gives to the splitter only: the ranker sees all rows as "
+                "one query unless it gets qid too; set_config(enable_metadata_routing=True) and params={'qid': qid} "
+                "do both",
+                UserWarning,
+                stacklevel=3,
             )
         n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
         return group_rows(queries, n_rows)

@@ -8,6 +8,12 @@ from typing import Any
 
 import click
 
+# Written out, as asking the rankers would load them for --help; a test compares it.
+RANKER_NAMES = (
+    "uniform, best, nb, lr, rlr, frlr, ranksvm, opr, opar1, opar2, ogdr, arow, listnet, ranknet, coordascent, "
+    "lambdamart"
+)
+
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object a line instead of tables.")
 policy_option = click.option(
     "--policy", default="trec", show_default=True, help="Conventions: trec, letor4, sklearn, lightgbm or xgboost."

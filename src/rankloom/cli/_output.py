@@ -28,7 +28,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], title: str | None 
     from rich.console import Console
     from rich.table import Table
 
-    shown = Table(box=SIMPLE_HEAD, title=title, title_justify="left", title_style="bold", pad_edge=False)
+    shown = Table(box=SIMPLE_HEAD, pad_edge=False)
     for i, name in enumerate(head):
         shown.add_column(name, justify="left" if i == 0 else "right", no_wrap=True)
     for row in rows:
@@ -36,6 +36,8 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], title: str | None 
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = 200
+    if title is not None:
+        console.print(title, style="bold", soft_wrap=True)
     console.print(shown)
 
 

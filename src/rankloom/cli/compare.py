@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankloom.cli._options import json_option, metric_option, policy_option, read_settings, set_option
+from rankloom.cli._options import RANKER_NAMES, json_option, metric_option, policy_option, read_settings, set_option
 from rankloom.cli._output import emit, progress, table
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.argument("files", nargs=-1, type=click.Path(dir_okay=False))
 @click.option(
     "--rankers", default="rlr,frlr,ranksvm,lr,uniform", show_default=True,
-    help="Short names with commas: uniform, best, nb, lr, rlr, frlr, ranksvm.",
+    help=f"Short names with commas: {RANKER_NAMES}.",
 )  # fmt: skip
 @click.option("--folds", type=click.Path(file_okay=False), help="A folder of folds, each with train, vali and test.")
 @click.option("--n-folds", default=5, show_default=True, help="Folds by query where one FILE is given.")
@@ -50,7 +50,7 @@ def compare(
     from rankloom.bench.letor4 import published_for
     from rankloom.datasets import load
     from rankloom.rankers import make_ranker
-    from rankloom.selection import Fold, compare_folds, query_folds, read_folds
+    from rankloom.selection import Fold, compare_folds, make_fold, query_folds, read_folds
 
     names = [name.strip() for name in rankers.split(",") if name.strip()]
     given = read_settings(settings)
@@ -64,7 +64,7 @@ def compare(
     elif len(files) == 1 and folds is None:
         parts = list(query_folds(load(files[0]), n_folds))
     elif len(files) == 3 and folds is None:
-        parts = [Fold("test", *(load(file) for file in files))]
+        parts = [make_fold("test", *(load(file) for file in files))]
     else:
         raise click.UsageError("give one FILE, three FILES (training, validation, test), or --folds DIR")
     with progress(len(parts) * len(names), "comparing") as advance:
@@ -102,7 +102,9 @@ def _spell_params(folds: Sequence[dict[str, Any]]) -> str:
 
 def _spell_pair(p: PairComparison) -> list[str]:
     interval = f"[{p.interval[0]:+.4f}, {p.interval[1]:+.4f}]"
-    tests = [f"{value:.3f}" for value in (p.p_randomization, p.p_t, p.holm_randomization)]
+    tests = [
+        "<0.001" if value < 0.001 else f"{value:.3f}" for value in (p.p_randomization, p.p_t, p.holm_randomization)
+    ]
     return [f"{p.a} - {p.b}", f"{p.difference:+.4f}", interval, *tests, str(p.wins), str(p.losses)]
 
 

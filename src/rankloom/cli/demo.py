@@ -13,7 +13,7 @@ from rankloom.cli._output import progress, table
 
 @click.command()
 @click.option(
-    "--queries", default=200, show_default=True, help="Queries of the generated problem, half of them held out."
+    "--queries", type=click.IntRange(min=10), default=200, show_default=True, help="Queries, half of them held out."
 )
 @click.option("--seed", default=0, show_default=True, help="The same seed gives the same table.")
 def demo(queries: int, seed: int) -> None:

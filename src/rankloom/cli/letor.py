@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankloom.cli._options import json_option, metric_option, policy_option, read_settings, set_option
+from rankloom.cli._options import RANKER_NAMES, json_option, metric_option, policy_option, read_settings, set_option
 from rankloom.cli._output import emit, table
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def _size(data: RankingData) -> dict[str, int]:
 
 @click.command()
 @click.argument("train", type=_File)
-@click.option("--ranker", "-r", default="rlr", show_default=True, help="Short name of the ranker (see `compare`).")
+@click.option("--ranker", "-r", default="rlr", show_default=True, help=f"One of {RANKER_NAMES}.")
 @set_option
 @click.option("--output", "-o", type=_File, required=True, help="Where to write the ranker (JSON).")
 @click.option("--validation", type=_File, help="Choose the parameters that are not set on this file.")
@@ -127,6 +127,7 @@ def _predict(model_path: str, data: RankingData, path: str) -> Any:
     from rankloom.rankers import load_ranker
 
     model = load_ranker(model_path)
+    data = data.widened(model.n_features_in_)
     if data.X.shape[1] != model.n_features_in_:
         raise ValueError(
             f"{model_path} was trained on {model.n_features_in_} features, {path} has {data.X.shape[1]}; "
@@ -152,16 +153,17 @@ def _item_ids(data: RankingData) -> list[str]:
     return [str(row) for row in range(1, len(data) + 1)]
 
 
-def _run(data: RankingData, scores: Any) -> dict[str, list[Hit]]:
-    from rankloom.core import Hit
+def _run(data: RankingData, scores: Any) -> dict[Any, list[Hit]]:
+    """The hits of each query, from the best to the worst; ties by id, as in a run file."""
+    from rankloom.datasets.trec import ranked
 
-    run: dict[str, list[Hit]] = {}
-    for qid, item, score in zip(data.qid, _item_ids(data), scores.tolist(), strict=True):
-        run.setdefault(str(qid), []).append(Hit(0, item, score))
-    return {
-        qid: [Hit(rank, hit.id, hit.score) for rank, hit in enumerate(sorted(hits, key=lambda h: -h.score), 1)]
-        for qid, hits in run.items()
-    }
+    found: dict[Any, dict[str, float]] = {}
+    for qid, item, score in zip(data.qid.tolist(), _item_ids(data), scores.tolist(), strict=True):
+        items = found.setdefault(qid, {})
+        if item in items:
+            raise ValueError(f"the item {item!r} stands twice in the query {qid!r}")
+        items[item] = score
+    return {qid: ranked(items) for qid, items in found.items()}
 
 
 @click.command()
@@ -183,6 +185,7 @@ def predict(data: str, model: str, output: str | None, form: str, qrels: str | N
     """
     from rankloom.core import Qrel
     from rankloom.datasets import load, write_qrels, write_run
+    from rankloom.datasets._files import atomic_write
 
     rows = load(data)
     scores = _predict(model, rows, data)
@@ -190,7 +193,7 @@ def predict(data: str, model: str, output: str | None, form: str, qrels: str | N
         write_qrels((Qrel(str(q), i, g) for q, i, g in zip(rows.qid, _item_ids(rows), rows.y, strict=True)), qrels)
     form = "json" if as_json else form
     if form == "run" and output is not None:
-        write_run(_run(rows, scores), output)
+        write_run({str(qid): hits for qid, hits in _run(rows, scores).items()}, output)
         return
     if form == "scores":
         lines = [repr(score) for score in scores.tolist()]
@@ -209,7 +212,8 @@ def predict(data: str, model: str, output: str | None, form: str, qrels: str | N
     if output is None:
         click.echo("\n".join(lines))
     else:
-        Path(output).write_text("\n".join(lines) + "\n", encoding="utf-8")
+        with atomic_write(output) as file:
+            file.write("".join(f"{line}\n" for line in lines).encode())
 
 
 @click.command()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from rankloom.cli._options import json_option, read_settings, set_option
+from rankloom.cli._options import RANKER_NAMES, json_option, read_settings, set_option
 from rankloom.cli._output import emit, progress, table
 
 
@@ -15,7 +15,7 @@ from rankloom.cli._output import emit, progress, table
 @click.argument("data", type=click.Path(dir_okay=False))
 @click.option(
     "--rankers", default="opr,opar1,opar2,ogdr,arow", show_default=True,
-    help="Short names with commas; rankers that are not online are fitted again on all that was judged.",
+    help=f"Short names with commas ({RANKER_NAMES}); those not online are fitted again on all that was judged.",
 )  # fmt: skip
 @click.option("-k", default=50, show_default=True, help="How many rows of the top are judged.")
 @click.option("--clicks", is_flag=True, help="Click from the top down instead of judging.")

@@ -35,7 +35,7 @@ def iter_letor(
     ...     path = pathlib.Path(folder, "train.txt")
     ...     _ = path.write_text("2 qid:7 1:0.5\\n0 qid:7 2:0.25\\n1 qid:8 1:3\\n")
     ...     [(len(data), data.X.shape[1]) for data in iter_letor(path)]
-    [(3, 2)]
+    [(2, 2), (1, 2)]
     """
     name = check_path(path, "iter_letor(path)")
     base = 0 if zero_based is True else 1
@@ -67,10 +67,13 @@ def _parsed(name: str) -> Iterator[Rows]:
 
 
 def _range(name: str) -> tuple[int, int]:
-    low, high = 1, -1
+    low, high, empty = 1, -1, True
     for rows in _parsed(name):
+        empty = False
         if rows.feature.size:
             low, high = min(low, int(rows.feature.min())), max(high, int(rows.feature.max()))
+    if empty:
+        raise ValueError(f"{name}: no rows; the file is empty or holds only comments")
     if high < 0:
         raise ValueError(f"{name}: no row has a feature; give n_features if that is meant")
     return low, high

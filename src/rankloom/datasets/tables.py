@@ -10,16 +10,18 @@
 
 from __future__ import annotations
 
+import warnings
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.core import FloatArray, RankingData
-from rankloom.datasets._files import PathLike, atomic_write, check_data, check_path, open_binary
+from rankloom.datasets._files import PathLike, atomic_write, check_data, check_path, fields, open_binary
 from rankloom.datasets._svmlight import number, qid_array
 from rankloom.datasets.letor import load_letor, save_letor
 
@@ -55,6 +57,9 @@ def _kind(name: str) -> str | None:
 def load(path: PathLike) -> RankingData:
     """Load a file by its name: `.parquet`, `.csv`, `.tsv` as tables, anything else as LETOR text.
 
+    LETOR text without `qid:` takes the group sizes of a file `NAME.query` beside it, as LightGBM does; without one all
+    rows are one query, which is said in a warning.
+
     Parameters
     ----------
     path : str or Path
@@ -69,7 +74,25 @@ def load(path: PathLike) -> RankingData:
     >>> data.X.tolist(), data.feature_names
     ([[0.5, 2.0], [0.25, 1.0]], ['colour', 'words'])
     """
-    return load_letor(path) if _kind(check_path(path, "load(path)")) is None else load_table(path)
+    name = check_path(path, "load(path)")
+    if _kind(name) is not None:
+        return load_table(path)
+    if _names_queries(name):
+        return load_letor(path)
+    sizes = Path(name.removesuffix(".gz") + ".query")
+    if sizes.exists():
+        return load_letor(path, group_sizes=sizes)
+    warnings.warn(f"{name} has no qid, and there is no {sizes}: all its rows are one query", UserWarning, stacklevel=2)
+    return load_letor(path)
+
+
+def _names_queries(name: str) -> bool:
+    """Whether the first row of a LETOR file has a qid. An empty file is left to the reader to complain about."""
+    for _, words in fields(name):
+        if words[0].startswith("#"):
+            continue
+        return any(word.startswith("qid:") for word in words)
+    return True
 
 
 def save(data: RankingData, path: PathLike) -> None:

@@ -149,10 +149,10 @@ def read_run(path: PathLike) -> dict[str, list[Hit]]:
             raise ValueError(f"{name}:{line}: {error}") from None
     if not scores:
         raise ValueError(f"{name}: no results; the file is empty")
-    return {qid: _ranked(items) for qid, items in scores.items()}
+    return {qid: ranked(items) for qid, items in scores.items()}
 
 
-def _ranked(scores: Mapping[str, float]) -> list[Hit]:
+def ranked(scores: Mapping[str, float]) -> list[Hit]:
     """From the highest score to the lowest; ties by id from high to low, as trec_eval."""
     best_first = sorted(((score, item) for item, score in scores.items()), reverse=True)
     return [Hit(rank, item, score) for rank, (score, item) in enumerate(best_first, 1)]
@@ -194,7 +194,7 @@ def write_run(run: Mapping[str, Sequence[Hit]], path: PathLike, tag: str = "rank
     lines = []
     for qid, hits in run.items():
         check_word(qid, f"the qid {qid!r}")
-        for rank, item, score in _ranked(_checked(qid, hits)):
+        for rank, item, score in ranked(_checked(qid, hits)):
             check_word(item, f"the id {item!r}")
             lines.append(f"{qid} Q0 {item} {rank} {score!r} {tag}\n")
     with atomic_write(name) as file:
@@ -233,7 +233,7 @@ def align(run: Mapping[str, Sequence[Hit]], qrels: Iterable[Qrel]) -> Aligned:
         judged.setdefault(qrel.qid, {})[qrel.id] = float(qrel.grade)
     rows: list[tuple[float, float, str, str, bool]] = []
     for qid, grades in judged.items():
-        hits = _ranked(_checked(qid, run.get(qid, ())))
+        hits = ranked(_checked(qid, run.get(qid, ())))
         rows.extend((grades.get(hit.id, 0.0), hit.score, qid, hit.id, True) for hit in hits)
         found = {hit.id for hit in hits}
         below = _below(hits[-1].score) if hits else 0.0

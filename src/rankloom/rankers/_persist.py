@@ -6,6 +6,7 @@ arguments), `state` (fitted attributes) and `sha256` over all of these. Arrays a
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -28,6 +29,8 @@ def save(ranker: Any, path: str | os.PathLike[str]) -> None:
     document = {"format": FORMAT, "version": VERSION, "rankloom": rankloom.__version__, **_describe(ranker)}
     document["sha256"] = _checksum(document)
     target = Path(path)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "no such folder", str(target.parent))
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:

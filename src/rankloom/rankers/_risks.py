@@ -2,6 +2,7 @@ r"""Risks: sums of a margin loss over rows or over pairs, as functions of the we
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
@@ -102,10 +103,9 @@ class PairRisk:
     their number.
     """
 
-    has_hessian = False
-
     def __init__(self, X: FloatArray, prefs: Preferences, loss: MarginLoss):
         self.X, self.loss = X, loss
+        self.has_hessian = loss.curvature is not None
         self.n_weights = X.shape[1]
         self.weight = prefs.weight
         by_depth = np.argsort(prefs.depth, kind="stable")
@@ -116,17 +116,21 @@ class PairRisk:
     def by_score(self, f: FloatArray) -> tuple[float, FloatArray]:
         """The risk and its gradient by score."""
         value, gradient = 0.0, np.zeros_like(f)
-        for (a, m, b), scale in zip(self.splits.tolist(), self.scales.tolist(), strict=True):
-            step = max(1, BLOCK // (b - m))
-            for start in range(a, m, step):
-                rows = slice(start, min(start + step, m))
-                margins = f[rows, None] - f[None, m:b]
-                weights = scale * self.weight[rows, None] * self.weight[None, m:b]
-                value += float((weights * self.loss.value(margins)).sum())
-                slopes = weights * self.loss.derivative(margins)
-                gradient[rows] += slopes.sum(axis=1)
-                gradient[m:b] -= slopes.sum(axis=0)
+        for upper, lower, margins, weights in self._blocks(f):
+            value += float((weights * self.loss.value(margins)).sum())
+            slopes = weights * self.loss.derivative(margins)
+            gradient[upper] += slopes.sum(axis=1)
+            gradient[lower] -= slopes.sum(axis=0)
         return value, gradient
+
+    def _blocks(self, f: FloatArray) -> Iterator[tuple[slice, slice, FloatArray, FloatArray]]:
+        """Margins and weights of some upper rows against all lower rows of a split, block by block."""
+        for (a, m, b), scale in zip(self.splits.tolist(), self.scales.tolist(), strict=True):
+            step, lower = max(1, BLOCK // (b - m)), slice(m, b)
+            for start in range(a, m, step):
+                upper = slice(start, min(start + step, m))
+                weights = scale * self.weight[upper, None] * self.weight[None, lower]
+                yield upper, lower, f[upper, None] - f[None, lower], weights
 
     def value_gradient(self, w: FloatArray) -> tuple[float, FloatArray]:
         """The risk and its gradient."""
@@ -140,7 +144,14 @@ class PairRisk:
 
     def half_hessian(self, f: FloatArray) -> FloatArray:
         """A matrix B such that the Hessian is B + B'."""
-        raise TypeError(f"the loss {self.loss.name!r} has no Hessian over all pairs")
+        assert self.loss.curvature is not None
+        diagonal, mixed = np.zeros(len(f)), np.zeros_like(self.X)
+        for upper, lower, margins, weights in self._blocks(f):
+            curvature = weights * self.loss.curvature(margins)
+            diagonal[upper] += curvature.sum(axis=1)
+            diagonal[lower] += curvature.sum(axis=0)
+            mixed[upper] += curvature @ self.X[lower]
+        return np.asarray(self.X.T @ (0.5 * diagonal[:, None] * self.X - mixed))
 
     def smoothed(self, width: float) -> QuadraticPairs:
         """The same risk with a smoothed hinge, for the hinge."""
@@ -154,8 +165,6 @@ class PairRisk:
 
 class LogisticPairs(PairRisk):
     """All pairs, logistic loss, in O(n)."""
-
-    has_hessian = True
 
     def by_score(self, f: FloatArray) -> tuple[float, FloatArray]:
         """The risk and its gradient by score."""
@@ -173,10 +182,9 @@ class LogisticPairs(PairRisk):
 class QuadraticPairs(PairRisk):
     """All pairs, a piecewise quadratic loss (hinge, squared or smoothed hinge), in O(n log n)."""
 
-    has_hessian = True
-
     def __init__(self, X: FloatArray, prefs: Preferences, loss: MarginLoss, pieces: Pieces):
         super().__init__(X, prefs, loss)
+        self.has_hessian = True
         self.pieces = pieces
         self._seen: tuple[FloatArray | None, FloatArray, IntArray] = (None, np.empty(0), np.empty(0, dtype=np.int64))
         self._sharp = (0.0, 0.0)
@@ -221,8 +229,6 @@ class QuadraticPairs(PairRisk):
 
 class ExponentialPairs(PairRisk):
     """All pairs, exponential loss, in O(n)."""
-
-    has_hessian = True
 
     def by_score(self, f: FloatArray) -> tuple[float, FloatArray]:
         """The risk and its gradient by score."""

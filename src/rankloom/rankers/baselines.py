@@ -12,7 +12,7 @@ from rankloom.core import FloatArray
 from rankloom.groups import Preferences, preferences
 from rankloom.metrics import evaluate_queries, parse_metric
 from rankloom.rankers import _kernels
-from rankloom.rankers.base import LinearRanker, Problem, Ranker
+from rankloom.rankers.base import LinearRanker, Problem, Ranker, check_number
 from rankloom.rankers.margin import unit_grades
 
 __all__ = ["BestFeature", "NaiveBayesRanker", "UniformCombination"]
@@ -78,8 +78,7 @@ class BestFeature(LinearRanker):
 
     def _fit(self, problem: Problem) -> None:
         n_features = problem.X.shape[1]
-        if self.n_splits < 2:
-            raise ValueError(f"n_splits must be at least 2, got {self.n_splits!r}")
+        check_number("n_splits", self.n_splits, least=2)
         prefs = preferences(problem.y, problem.groups, problem.weight, problem.query_weight)
         self.coef_ = np.zeros(n_features)
         self.feature_ = 0
@@ -166,6 +165,7 @@ class NaiveBayesRanker(Ranker):
         self.smoothing = smoothing
 
     def _fit(self, problem: Problem) -> None:
+        check_number("smoothing", self.smoothing)
         n_features = problem.X.shape[1]
         prefs = preferences(problem.y, problem.groups, problem.weight, problem.query_weight)
         if not len(prefs.rows):

@@ -29,7 +29,7 @@ from rankloom.rankers._solve import (
     smoothed_newton,
     sparse_quasi_newton,
 )
-from rankloom.rankers.base import LinearRanker, Problem
+from rankloom.rankers.base import LinearRanker, Problem, check_number
 
 __all__ = ["MarginRanker", "median_shift", "unit_grades"]
 
@@ -176,7 +176,7 @@ class MarginRanker(LinearRanker):
 
     def _store(self, solution: Solution) -> None:
         if not solution.converged:
-            excess = "" if solution.gap is None else f", at most {solution.gap:.1e} above the minimum"
+            excess = "" if solution.gap is None else f" with up to {solution.gap:.1e} of the objective left to gain"
             warnings.warn(
                 f"{type(self).__name__} stopped after {solution.n_iter} steps{excess}; raise max_iter, tol or nu",
                 ConvergenceWarning,
@@ -193,8 +193,9 @@ class MarginRanker(LinearRanker):
             raise ValueError(f"pairs must be one of {', '.join(PAIRS)}, got {self.pairs!r}")
         if not (callable(self.penalty) or self.penalty in ("l1", "l2")):
             raise ValueError(f"penalty must be 'l1', 'l2' or a function, got {self.penalty!r}")
-        if not (np.isfinite(self.nu) and self.nu >= 0):
-            raise ValueError(f"nu must be a number >= 0, got {self.nu!r}")
+        check_number("nu", self.nu)
+        check_number("tol", self.tol, open_below=True)
+        check_number("max_iter", self.max_iter, least=1)
         if self.nu == 0 and get_loss(self.loss) is LOSSES["hinge"]:
             raise ValueError("the hinge loss needs nu > 0: without a penalty its weights are not determined")
 

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from rankloom.core import FloatArray, IntArray
 from rankloom.groups import check_grades, group_rows
 from rankloom.rankers import _kernels
-from rankloom.rankers.base import LinearRanker, Problem
+from rankloom.rankers.base import LinearRanker, Problem, check_number
 from rankloom.triplets import query_pairs
 
 __all__ = [
@@ -152,9 +152,10 @@ class OnlineRanker(LinearRanker):
 
     def learn_one(self, preferred: ArrayLike, other: ArrayLike) -> Self:
         """Learn from one preference between two feature vectors."""
-        rows = np.array([preferred, other], dtype=np.float64)
-        if rows.ndim != 2:
+        first, second = np.asarray(preferred, dtype=np.float64), np.asarray(other, dtype=np.float64)
+        if first.ndim != 1 or first.shape != second.shape:
             raise ValueError("learn_one takes two vectors of features of the same length")
+        rows = np.stack([first, second])
         return self.partial_fit_triplets(rows, np.array([[0, 1]]))
 
     def report(self) -> OnlineReport:
@@ -203,8 +204,8 @@ class OnlineRanker(LinearRanker):
         """Set up the state on the first preference."""
         if hasattr(self, "sums_"):
             return
-        if self.n_epochs < 1 or self.max_pairs < 1:
-            raise ValueError(f"n_epochs and max_pairs must be at least 1, got {self.n_epochs} and {self.max_pairs}")
+        check_number("n_epochs", self.n_epochs, least=1)
+        check_number("max_pairs", self.max_pairs, least=1)
         self.first_coef_ = _given(self.init, n_features, "init")
         self.reference_ = np.empty(0) if self.reference is None else _given(self.reference, n_features, "reference")
         self.last_coef_ = self.first_coef_.copy()
@@ -376,7 +377,7 @@ class OnlinePassiveAggressiveRanker(_FirstOrderRanker):
         self.random_state = random_state
 
     def _step(self) -> tuple[int, float, float]:
-        _check_positive("C", self.C)
+        check_number("C", self.C, open_below=True)
         K = _kernels.stream
         return K.PASSIVE_AGGRESSIVE_SQUARED if self.squared else K.PASSIVE_AGGRESSIVE, float(self.C), 0.0
 
@@ -439,9 +440,8 @@ class OnlineGradientDescentRanker(_FirstOrderRanker):
         self.random_state = random_state
 
     def _step(self) -> tuple[int, float, float]:
-        _check_positive("eta", self.eta)
-        if not (np.isfinite(self.decay) and self.decay >= 0):
-            raise ValueError(f"decay must be a number >= 0, got {self.decay!r}")
+        check_number("eta", self.eta, open_below=True)
+        check_number("decay", self.decay)
         return _kernels.stream.GRADIENT, float(self.eta), float(self.decay)
 
     def _guarantee(self, reference: dict[str, float], distance: float) -> tuple[str, float, float]:
@@ -509,7 +509,7 @@ class OnlineConfidenceRanker(OnlineRanker):
             self.covariance_ = np.eye(n_features) if self.full else np.ones(n_features)
 
     def _learn(self, X: Any, pairs: IntArray) -> None:
-        _check_positive("r", self.r)
+        check_number("r", self.r, open_below=True)
         kernel = _kernels.stream.confidence_full if self.full else _kernels.stream.confidence_diagonal
         bad = kernel(
             X, pairs, float(self.r), self.last_coef_, self.drag_, self.sums_, self.covariance_, self.reference_
@@ -525,8 +525,3 @@ def _weighted_guarantee(sums: FloatArray, reference: dict[str, float], distance:
     bound = 0.5 * distance + reference["step"] + 0.5 * float(sums[K.STEP_ENERGY])
     text = "sum of step * loss <= |u - w1|^2 / 2 + sum of step * loss of u + sum of (step |x|)^2 / 2"
     return text, float(sums[K.STEP_LOSS]), bound
-
-
-def _check_positive(name: str, value: float) -> None:
-    if not (np.isfinite(value) and value > 0):
-        raise ValueError(f"{name} must be a positive number, got {value!r}")

@@ -101,7 +101,7 @@ def first_order(X, pairs, kind, rate, decay, w, drag, sums, reference):
     for t in range(len(pairs)):
         i, j = pairs[t, 0], pairs[t, 1]
         margin, norm = _margin(w, X, i, j)
-        if not np.isfinite(margin + norm):
+        if not (abs(margin) < np.inf and norm < np.inf):  # isfinite() is optimised away under reassociation
             return t
         loss = max(0.0, 1.0 - margin)
         now = rate
@@ -131,7 +131,7 @@ def confidence_full(X, pairs, r, w, drag, sums, covariance, reference):
     for t in range(len(pairs)):
         i, j = pairs[t, 0], pairs[t, 1]
         margin, norm = _margin(w, X, i, j)
-        if not np.isfinite(margin + norm):
+        if not (abs(margin) < np.inf and norm < np.inf):  # isfinite() is optimised away under reassociation
             return t
         loss = max(0.0, 1.0 - margin)
         before = sums[ROUNDS]
@@ -180,7 +180,7 @@ def confidence_diagonal(X, pairs, r, w, drag, sums, variances, reference):
     for t in range(len(pairs)):
         i, j = pairs[t, 0], pairs[t, 1]
         margin, norm = _margin(w, X, i, j)
-        if not np.isfinite(margin + norm):
+        if not (abs(margin) < np.inf and norm < np.inf):  # isfinite() is optimised away under reassociation
             return t
         loss = max(0.0, 1.0 - margin)
         before = sums[ROUNDS]
