@@ -10,7 +10,7 @@ from importlib import import_module
 for pool in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
     os.environ[f"{pool}_NUM_THREADS"] = "1"
 
-SECTIONS = ("margin", "letor")
+SECTIONS = ("margin", "online", "letor")
 
 
 def main(names: list[str]) -> int:

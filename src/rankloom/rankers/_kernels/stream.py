@@ -9,6 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from rankloom.rankers._kernels.prefetch import fetch_pair
+
 # Which step is taken.
 PERCEPTRON, PASSIVE_AGGRESSIVE, PASSIVE_AGGRESSIVE_SQUARED, GRADIENT = range(4)
 
@@ -99,6 +101,7 @@ def first_order(X, pairs, kind, rate, decay, w, drag, sums, reference):
     d = len(w)
     tracked = len(reference) == d
     for t in range(len(pairs)):
+        fetch_pair(X, pairs, t)
         i, j = pairs[t, 0], pairs[t, 1]
         margin, norm = _margin(w, X, i, j)
         if not (abs(margin) < np.inf and norm < np.inf):  # isfinite() is optimised away under reassociation
@@ -122,6 +125,49 @@ def first_order(X, pairs, kind, rate, decay, w, drag, sums, reference):
 
 
 @njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
+def _products(w, x):
+    """w x and x x."""
+    margin = 0.0
+    norm = 0.0
+    for c in range(len(x)):
+        margin += w[c] * x[c]
+        norm += x[c] * x[c]
+    return margin, norm
+
+
+# The two loops over the matrix are functions of their own: among others the compiler does not vectorise them.
+@njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
+def _multiply(matrix, x, out):
+    """out = matrix x, four rows at a time."""
+    d = len(x)
+    for q in range(d // 4):
+        p = 4 * q
+        first, second, third, fourth = matrix[p], matrix[p + 1], matrix[p + 2], matrix[p + 3]
+        s0 = s1 = s2 = s3 = 0.0
+        for c in range(d):
+            s0 += x[c] * first[c]
+            s1 += x[c] * second[c]
+            s2 += x[c] * third[c]
+            s3 += x[c] * fourth[c]
+        out[p], out[p + 1], out[p + 2], out[p + 3] = s0, s1, s2, s3
+    for p in range(d // 4 * 4, d):
+        total = 0.0
+        for c in range(d):
+            total += x[c] * matrix[p, c]
+        out[p] = total
+
+
+@njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
+def _shrink(matrix, x, factor):
+    """matrix -= factor x x'."""
+    d = len(x)
+    for p in range(d):
+        scaled = factor * x[p]
+        for c in range(d):
+            matrix[p, c] -= scaled * x[c]
+
+
+@njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
 def confidence_full(X, pairs, r, w, drag, sums, covariance, reference):
     """AROW with a full covariance; as `first_order`."""
     d = len(w)
@@ -129,8 +175,13 @@ def confidence_full(X, pairs, r, w, drag, sums, covariance, reference):
     x = np.empty(d)
     direction = np.empty(d)
     for t in range(len(pairs)):
+        fetch_pair(X, pairs, t)
         i, j = pairs[t, 0], pairs[t, 1]
-        margin, norm = _margin(w, X, i, j)
+        for c in range(d):
+            x[c] = np.float64(X[i, c]) - np.float64(X[j, c])
+        # Apart from the loop that stores x: sums in a loop with stores may be added up in an order that depends on where
+        # the arrays lie, and a resumed stream must give the same bits.
+        margin, norm = _products(w, x)
         if not (abs(margin) < np.inf and norm < np.inf):  # isfinite() is optimised away under reassociation
             return t
         loss = max(0.0, 1.0 - margin)
@@ -139,36 +190,18 @@ def confidence_full(X, pairs, r, w, drag, sums, covariance, reference):
         if tracked:
             _count_reference(sums, reference, X, i, j, loss)
         if loss > 0.0 and norm > 0.0:
-            for c in range(d):
-                x[c] = np.float64(X[i, c]) - np.float64(X[j, c])
-            direction[:] = 0.0
-            p = 0
-            while p + 4 <= d:  # by rows, as the matrix is symmetric, four at a time: few passes over `direction`
-                x0, x1, x2, x3 = x[p], x[p + 1], x[p + 2], x[p + 3]
-                for c in range(d):
-                    direction[c] += (
-                        x0 * covariance[p, c]
-                        + x1 * covariance[p + 1, c]
-                        + x2 * covariance[p + 2, c]
-                        + x3 * covariance[p + 3, c]
-                    )
-                p += 4
-            for q in range(p, d):
-                for c in range(d):
-                    direction[c] += x[q] * covariance[q, c]
+            _multiply(covariance, x, direction)
             variance = 0.0
             for c in range(d):
                 variance += x[c] * direction[c]
             shrink = 1.0 / (variance + r)
             step = loss * shrink
             _count_update(sums, step, loss, norm)
-            for p in range(d):
-                change = step * direction[p]
-                w[p] += change
-                drag[p] += before * change
-                scaled = shrink * direction[p]
-                for c in range(d):
-                    covariance[p, c] -= scaled * direction[c]
+            for c in range(d):
+                change = step * direction[c]
+                w[c] += change
+                drag[c] += before * change
+            _shrink(covariance, direction, shrink)
     return -1
 
 
@@ -178,6 +211,7 @@ def confidence_diagonal(X, pairs, r, w, drag, sums, variances, reference):
     d = len(w)
     tracked = len(reference) == d
     for t in range(len(pairs)):
+        fetch_pair(X, pairs, t)
         i, j = pairs[t, 0], pairs[t, 1]
         margin, norm = _margin(w, X, i, j)
         if not (abs(margin) < np.inf and norm < np.inf):  # isfinite() is optimised away under reassociation

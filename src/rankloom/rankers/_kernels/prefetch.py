@@ -1,0 +1,43 @@
+"""Ask the processor to fetch a row of a table before it is needed: rows of a stream lie anywhere in memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+AHEAD = 8  # rounds between asking for a row and using it
+LINE = 64  # bytes that come at once
+
+
+@intrinsic
+def _prefetch(typing_context: Any, array: Any, row: Any, column: Any) -> Any:
+    """The instruction itself, for one element."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = signature.args[0]
+        place = cgutils.get_item_pointer(
+            context, builder, kind, context.make_array(kind)(context, builder, arguments[0]), list(arguments[1:])
+        )
+        pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        function = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(ir.VoidType(), [pointer, number, number, number]), "llvm.prefetch.p0"
+        )
+        # For reading, to be kept in all caches, data and not code.
+        builder.call(function, [builder.bitcast(place, pointer), *(ir.Constant(number, flag) for flag in (0, 3, 1))])
+        return context.get_dummy_value()
+
+    return types.void(array, row, column), generate
+
+
+@njit(cache=True)
+def fetch_pair(X, pairs, t):
+    """Fetch both rows of the pair that comes AHEAD rounds after t."""
+    later = t + AHEAD
+    if later < len(pairs):
+        for c in range(0, X.shape[1], LINE // X.itemsize):
+            _prefetch(X, pairs[later, 0], c)
+            _prefetch(X, pairs[later, 1], c)
