@@ -183,7 +183,7 @@ def regret() -> list[Bar]:
     sign = np.where(np.arange(len(pairs)) % 2, 1.0, -1.0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        hindsight = SGDClassifier(loss="hinge", alpha=1e-6, fit_intercept=False, average=True, max_iter=50, random_state=0)
+        hindsight = SGDClassifier(alpha=1e-6, fit_intercept=False, average=True, max_iter=50, random_state=0)
         best = hindsight.fit((X[pairs[:, 0]] - X[pairs[:, 1]]) * sign[:, None], sign).coef_[0]
     rankers = {
         "OPR": OnlinePerceptronRanker(reference=best),
@@ -216,7 +216,8 @@ def draw(marks: np.ndarray, curves: dict[str, list[float]]) -> None:
     for name, curve in curves.items():
         axes.plot(marks, curve, label=name)
     axes.axhline(0, color="0.6", linewidth=0.8)
-    axes.set(xscale="log", xlabel="preferences", ylabel="regret a preference", title="Loss beyond the best fixed weights")
+    axes.set(xscale="log", xlabel="preferences", ylabel="regret a preference")
+    axes.set_title("Loss beyond the best fixed weights")
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.25)
     axes.legend(frameon=False)

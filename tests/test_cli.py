@@ -12,8 +12,9 @@ from click.testing import CliRunner
 
 from rankloom import evaluate, load_ranker
 from rankloom.cli import main
+from rankloom.cli._options import RANKER_NAMES
 from rankloom.datasets import load_letor, make_ranking, read_run, save, save_letor
-from rankloom.rankers import RankingLogisticRegression
+from rankloom.rankers import RANKERS, RankingLogisticRegression
 from tests.data import SHARED, needs_shared
 
 
@@ -294,6 +295,12 @@ def test_every_command_has_help_with_an_example():
     for name, command in main.commands.items():
         assert "Example" in rankloom(name, "--help").stdout
         assert command.get_short_help_str()
+
+
+def test_help_names_every_ranker():
+    assert RANKER_NAMES.split(", ") == list(RANKERS)
+    for name in ("fit", "compare", "simulate"):
+        assert "coordascent" in rankloom(name, "--help").stdout
 
 
 def test_help_loads_nothing_heavy():

@@ -10,6 +10,9 @@ from typing import Any
 from rankloom.rankers import _persist
 from rankloom.rankers.base import LinearRanker, Ranker
 from rankloom.rankers.baselines import BestFeature, NaiveBayesRanker, UniformCombination
+from rankloom.rankers.coordinate_ascent import CoordinateAscent
+from rankloom.rankers.lambdamart import LambdaMART
+from rankloom.rankers.listwise import ListNet
 from rankloom.rankers.logistic import (
     FullRankingLogisticRegression,
     LogisticRegressionRanker,
@@ -25,13 +28,17 @@ from rankloom.rankers.online import (
 )
 from rankloom.rankers.per_query import PerQueryRankers, fit_per_query
 from rankloom.rankers.rank_svm import RankSVM
+from rankloom.rankers.ranknet import RankNet
 from rankloom.rankers.theory import pairwise_risk_bounds, rank_consistency
 
 __all__ = [
     "RANKERS",
     "BestFeature",
+    "CoordinateAscent",
     "FullRankingLogisticRegression",
+    "LambdaMART",
     "LinearRanker",
+    "ListNet",
     "LogisticRegressionRanker",
     "MarginRanker",
     "NaiveBayesRanker",
@@ -41,6 +48,7 @@ __all__ = [
     "OnlinePerceptronRanker",
     "OnlineRanker",
     "PerQueryRankers",
+    "RankNet",
     "RankSVM",
     "Ranker",
     "RankingLogisticRegression",
@@ -66,6 +74,10 @@ RANKERS: dict[str, Callable[..., Ranker]] = {
     "opar2": partial(OnlinePassiveAggressiveRanker, squared=True),
     "ogdr": OnlineGradientDescentRanker,
     "arow": OnlineConfidenceRanker,
+    "listnet": ListNet,
+    "ranknet": RankNet,
+    "coordascent": CoordinateAscent,
+    "lambdamart": LambdaMART,
 }
 
 

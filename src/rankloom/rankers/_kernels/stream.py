@@ -179,8 +179,8 @@ def confidence_full(X, pairs, r, w, drag, sums, covariance, reference):
         i, j = pairs[t, 0], pairs[t, 1]
         for c in range(d):
             x[c] = np.float64(X[i, c]) - np.float64(X[j, c])
-        # Apart from the loop that stores x: sums in a loop with stores may be added up in an order that depends on where
-        # the arrays lie, and a resumed stream must give the same bits.
+        # Apart from the loop that stores x: sums in a loop with stores may be added up in an order that depends on
+        # where the arrays lie, and a resumed stream must give the same bits.
         margin, norm = _products(w, x)
         if not (abs(margin) < np.inf and norm < np.inf):  # isfinite() is optimised away under reassociation
             return t

@@ -1,0 +1,266 @@
+r"""What ListNet and RankNet share: a scorer that is linear or has one hidden layer, and its training.
+
+Rows are first brought into an order that depends on their content alone, and equal rows of a query become one row with
+the sum of their weights. A network has many minima, and training would end in another one if sums were rounded
+differently; so permuted rows, renamed queries and rows that are repeated instead of weighted give the same bits.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from scipy.optimize import minimize
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from threadpoolctl import threadpool_limits
+
+from rankloom.core import FloatArray, IntArray
+from rankloom.groups import Groups, Preferences, group_rows, preferences
+from rankloom.rankers._risks import Risk
+from rankloom.rankers._solve import Solution, newton, quasi_newton
+from rankloom.rankers.base import Problem, Ranker
+from rankloom.rankers.margin import NEWTON_LIMIT
+
+__all__ = ["Canonical", "NetworkRanker", "NetworkRisk", "ScoreRisk", "Scorer", "canonical"]
+
+
+class ScoreRisk(Risk, Protocol):
+    """A risk that is a function of the scores, and of linear weights through them."""
+
+    def by_score(self, f: FloatArray) -> tuple[float, FloatArray]:
+        """The risk and its gradient by score."""
+
+
+class Scorer(NamedTuple):
+    r"""Scores \(f(x) = \lambda \cdot x\), or \(\sum_k v_k \tanh(u_k \cdot x + b_k)\) with `hidden` units.
+
+    All weights are one vector: \(\lambda\), or \(u\) (a row a feature), \(b\) and \(v\) one after another. The output
+    has no bias: a ranking would not see it.
+    """
+
+    n_features: int
+    hidden: int
+
+    @property
+    def n_weights(self) -> int:
+        """The number of weights."""
+        return (self.n_features + 2) * self.hidden if self.hidden else self.n_features
+
+    @property
+    def penalised(self) -> FloatArray:
+        """1 for each weight that the penalty counts, 0 for the biases."""
+        ones = np.ones(self.n_weights)
+        self.layers(ones)[1][:] = 0.0 if self.hidden else 1.0
+        return ones
+
+    def layers(self, weights: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Views of the weights of a network: into the units, their biases, out of them."""
+        into, bias, out = np.split(weights, [self.n_features * self.hidden, (self.n_features + 1) * self.hidden])
+        return into.reshape(self.n_features, self.hidden), bias, out
+
+    def start(self, random_state: Any) -> FloatArray:
+        """Weights to start from: 0 for linear scores; Glorot and Bengio's (2010) uniform ones for a network."""
+        weights = np.zeros(self.n_weights)
+        if self.hidden:
+            random = check_random_state(random_state)
+            for layer, width in zip(self.layers(weights)[::2], (self.n_features, 1), strict=True):
+                limit = np.sqrt(6.0 / (self.hidden + width))
+                layer[...] = random.uniform(-limit, limit, layer.shape)
+        return weights
+
+    def scores(self, X: FloatArray, weights: FloatArray) -> FloatArray:
+        """The score of each row."""
+        if not self.hidden:
+            return X @ weights
+        return self.units(X, weights) @ self.layers(weights)[2]
+
+    def units(self, X: FloatArray, weights: FloatArray) -> FloatArray:
+        """The activation of each hidden unit for each row."""
+        into, bias, _ = self.layers(weights)
+        activation = X @ into
+        activation += bias
+        return np.asarray(np.tanh(activation, out=activation))
+
+    def gradient(self, X: FloatArray, weights: FloatArray, units: FloatArray, slopes: FloatArray) -> FloatArray:
+        """Backpropagation: the gradient by weight of a network, from its units and the gradient by score."""
+        out = self.layers(weights)[2]
+        below = (1.0 - units * units) * (slopes[:, None] * out)
+        return np.concatenate([(X.T @ below).ravel(), below.sum(axis=0), slopes @ units])
+
+
+class NetworkRisk:
+    """A risk of scores, as a function of the weights of a network."""
+
+    has_hessian = False
+
+    def __init__(self, X: FloatArray, scorer: Scorer, risk: ScoreRisk):
+        self.X, self.scorer, self.risk = X, scorer, risk
+        self.n_weights = scorer.n_weights
+
+    def value_gradient(self, w: FloatArray) -> tuple[float, FloatArray]:
+        """The risk and its gradient."""
+        units = self.scorer.units(self.X, w)
+        value, slopes = self.risk.by_score(units @ self.scorer.layers(w)[2])
+        return value, self.scorer.gradient(self.X, w, units, slopes)
+
+
+class NetworkRanker(Ranker):
+    """Base of ListNet and RankNet. A subclass stores its parameters and defines `_risk(X, y, prefs)`."""
+
+    hidden: int
+    nu: float
+    normalize: str = "pairs"
+    tol: float
+    max_iter: int
+    random_state: Any
+
+    @property
+    def query_shift_invariant(self) -> bool:  # type: ignore[override]
+        """Whether a constant added to a query changes nothing: only for linear scores."""
+        return self.hidden == 0
+
+    @abstractmethod
+    def _risk(self, X: FloatArray, y: FloatArray, prefs: Preferences) -> ScoreRisk:
+        """The risk of the rows that teach, which are in the order of the preferences."""
+
+    def _fit(self, problem: Problem) -> None:
+        self._check_parameters()
+        rows, groups, weight, query_weight = canonical(problem)
+        prefs = preferences(problem.y[rows], groups, weight, query_weight, normalize=self.normalize)
+        rows = rows[prefs.rows]
+        X, y = problem.X[rows], problem.y[rows]
+        scorer = Scorer(X.shape[1], self.hidden)
+        for name in ("coef_", "mean_", "scale_", "hidden_coef_", "hidden_bias_", "output_coef_"):
+            if hasattr(self, name):  # from an earlier fit with or without a hidden layer
+                delattr(self, name)
+        if not len(rows):
+            warnings.warn(
+                "no query has rows of two grades: nothing to learn from, all scores are equal",
+                UserWarning,
+                stacklevel=3,
+            )
+            solution = Solution(np.zeros(scorer.n_weights), 0.0, 0, True, 0.0)
+        elif self.hidden:
+            # A linear score may have any scale of the features, but a unit of tanh is flat away from 0.
+            self.mean_ = np.average(X, axis=0, weights=prefs.weight)
+            self.scale_ = np.sqrt(np.average((X - self.mean_) ** 2, axis=0, weights=prefs.weight))
+            self.scale_[self.scale_ <= 1e-12 * np.abs(X).max(axis=0)] = 1.0
+            X = (X - self.mean_) / self.scale_
+            risk = NetworkRisk(X, scorer, self._risk(X, y, prefs))
+            solution = self._descend(risk, scorer)
+        else:
+            solution = self._solve(self._risk(X, y, prefs))
+        self._store(solution, scorer)
+
+    def _solve(self, risk: ScoreRisk) -> Solution:
+        """Linear scores: the risk is convex."""
+        start = np.zeros(risk.n_weights)
+        if risk.has_hessian and risk.n_weights <= NEWTON_LIMIT:
+            return newton(risk, np.full_like(start, 2.0 * self.nu), start, self.tol, self.max_iter)
+        return quasi_newton(risk, lambda w: (self.nu * float(w @ w), 2.0 * self.nu * w), start, self.tol, self.max_iter)
+
+    def _descend(self, risk: NetworkRisk, scorer: Scorer) -> Solution:
+        """A network: L-BFGS from random weights down to a minimum near them."""
+        ridge = self.nu * scorer.penalised
+        start = scorer.start(self.random_state)
+
+        def objective(w: FloatArray) -> tuple[float, FloatArray]:
+            value, gradient = risk.value_gradient(w)
+            return (value + float(ridge @ (w * w))) / scale, (gradient + 2.0 * ridge * w) / scale
+
+        scale = 1.0
+        scale = max(objective(start)[0], 1e-300)  # the stopping rule then does not depend on the number of pairs
+        options = {"maxiter": self.max_iter, "maxfun": 10 * self.max_iter, "ftol": self.tol, "gtol": 0.1 * self.tol}
+        # With threads the tiny triangular systems inside of L-BFGS cost up to 100 times as much on a busy machine.
+        with threadpool_limits(1, user_api="blas"):  # scikit-learn brings threadpoolctl along
+            found = minimize(objective, start, jac=True, method="L-BFGS-B", options={**options, "maxcor": 20})
+        return Solution(np.asarray(found.x), float(found.fun) * scale, int(found.nit), bool(found.success), None)
+
+    def _store(self, solution: Solution, scorer: Scorer) -> None:
+        if not solution.converged:
+            warnings.warn(
+                f"{type(self).__name__} stopped after {solution.n_iter} steps; raise max_iter, tol or nu",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        if self.hidden:
+            into, self.hidden_bias_, self.output_coef_ = (part.copy() for part in scorer.layers(solution.w))
+            self.hidden_coef_ = into
+            if not hasattr(self, "mean_"):
+                self.mean_, self.scale_ = np.zeros(scorer.n_features), np.ones(scorer.n_features)
+        else:
+            self.coef_ = solution.w
+        self.objective_ = float(solution.objective)
+        self.gap_ = solution.gap
+        self.n_iter_ = int(solution.n_iter)
+
+    def _predict(self, X: FloatArray, qid: Any) -> FloatArray:
+        if hasattr(self, "coef_"):
+            return np.asarray(X @ self.coef_)
+        weights = np.concatenate([self.hidden_coef_.ravel(), self.hidden_bias_, self.output_coef_])
+        return Scorer(*self.hidden_coef_.shape).scores((X - self.mean_) / self.scale_, weights)
+
+    def _check_parameters(self) -> None:
+        if not (isinstance(self.hidden, int | np.integer) and self.hidden >= 0):
+            raise ValueError(f"hidden must be a whole number >= 0, got {self.hidden!r}")
+        if not (np.isfinite(self.nu) and self.nu >= 0):
+            raise ValueError(f"nu must be a number >= 0, got {self.nu!r}")
+        if self.max_iter < 1:
+            raise ValueError(f"max_iter must be at least 1, got {self.max_iter!r}")
+
+
+class Canonical(NamedTuple):
+    """Row numbers in an order given by content, with their queries and weights; query `g` weighs `query_weight[g]`."""
+
+    rows: IntArray
+    groups: Groups
+    weight: FloatArray
+    query_weight: FloatArray
+
+
+def canonical(problem: Problem, *, merge: bool = True) -> Canonical:
+    """Order rows and queries by what they hold, without those of weight 0.
+
+    The order within a query is that of a hash, so it says nothing about grades or features.
+
+    Parameters
+    ----------
+    problem : rows in any order, queries by any name.
+    merge : whether equal rows (features and grade) of a query become one, with the sum of their weights.
+    """
+    X, y, codes, weight = problem.X, problem.y, problem.groups.codes, problem.weight
+    rows = np.flatnonzero((weight > 0) & (problem.query_weight[codes] > 0))
+    if not len(rows):
+        return Canonical(rows, group_rows([], 0), np.empty(0), np.empty(0))
+    key = _hashes(X, y)
+    rows = rows[np.lexsort((key[rows], codes[rows]))]
+    weight = weight[rows]
+    if merge:
+        one, next_one = rows[:-1], rows[1:]
+        same = (codes[one] == codes[next_one]) & (key[one] == key[next_one])
+        alike = np.flatnonzero(same)
+        one, next_one = one[alike], next_one[alike]
+        same[alike] = (y[one] == y[next_one]) & (X[one] == X[next_one]).all(axis=1)
+        first = np.flatnonzero(np.append(True, ~same))
+        rows, weight = rows[first], np.add.reduceat(weight, first)
+    starts = np.flatnonzero(np.diff(codes[rows], prepend=-1))
+    order = np.argsort(np.add.reduceat(key[rows], starts), kind="stable")  # sums of hashes: any order of rows will do
+    number = np.empty(len(order), dtype=np.int64)
+    number[order] = np.arange(len(order))
+    query = np.repeat(number, np.diff(starts, append=len(rows)))
+    by_query = np.argsort(query, kind="stable")
+    query_weight = problem.query_weight[codes[rows[starts[order]]]]
+    return Canonical(rows[by_query], group_rows(query[by_query], len(rows)), weight[by_query], query_weight)
+
+
+def _hashes(X: FloatArray, y: FloatArray) -> np.ndarray[Any, np.dtype[np.uint64]]:
+    """A hash of each row with its grade, by the multiply and shift of splitmix64."""
+    hashes = np.zeros(len(y), dtype=np.uint64)
+    for column in (*X.T, y):
+        hashes ^= (column + 0.0).view(np.uint64)  # + 0.0 makes -0.0 the same as 0.0
+        hashes *= np.uint64(0xBF58476D1CE4E5B9)
+        hashes ^= hashes >> np.uint64(31)
+    return hashes
