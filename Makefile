@@ -14,7 +14,7 @@ test: .venv/.test
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -q
 
-bench: .venv/.test
+bench: .venv/.bench
 	$(BIN)/python -m benchmarks
 
 .venv/.runtime: pyproject.toml
@@ -25,6 +25,10 @@ bench: .venv/.test
 
 .venv/.test: .venv/.runtime
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	touch $@
+
+.venv/.bench: .venv/.test
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	touch $@
 
 clean:

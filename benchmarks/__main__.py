@@ -7,7 +7,7 @@ import sys
 from importlib import import_module
 
 # Before anything loads a thread pool: every peer and we get one thread.
-for pool in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
+for pool in ("OMP", "OPENBLAS", "MKL", "NUMBA", "RAYON"):
     os.environ[f"{pool}_NUM_THREADS"] = "1"
 
 SECTIONS = ("margin", "online", "letor")

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg.lapack import dposv
 from scipy.optimize import minimize
+from threadpoolctl import threadpool_limits
 
 from rankloom.core import FloatArray
 from rankloom.rankers import _kernels
@@ -220,5 +221,6 @@ def _lbfgs(
         return value / scale, gradient / scale
 
     options = {"maxiter": max(100 * max_iter, 1000), "maxfun": 10**6, "ftol": 1e-3 * tol, "gtol": tol, "maxcor": 20}
-    found = minimize(scaled, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    with threadpool_limits(1, user_api="blas"):  # its tiny triangular systems are far slower with threads
+        found = minimize(scaled, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
     return Solution(np.asarray(found.x), float(found.fun) * scale, int(found.nit), bool(found.success), None)

@@ -104,9 +104,7 @@ class CoordinateAscent(LinearRanker):
 
     def _fit(self, problem: Problem) -> None:
         if self.n_restarts < 1 or self.max_iter < 1:
-            raise ValueError(
-                f"n_restarts and max_iter must be at least 1, got {self.n_restarts!r} and {self.max_iter!r}"
-            )
+            raise ValueError(f"n_restarts and max_iter must be >= 1, got {self.n_restarts!r}, {self.max_iter!r}")
         metric, policy = parse_metric(self.metric), _policy(self.policy)
         rows = _canonical(problem)
         objective = _objective(rows, metric, policy)
@@ -126,10 +124,14 @@ class CoordinateAscent(LinearRanker):
         )[self.metric]
 
     def _climb_all(self, rows: _Rows, objective: _Objective) -> None:
-        random = check_random_state(self.random_state)
-        ends = [self._climb(rows, objective, start, random) for start in _starts(rows, self.n_restarts, random)]
+        # A generator of its own for each start: more restarts leave the first ones as they are.
+        seeds = check_random_state(self.random_state).randint(2**31, size=self.n_restarts)
+        ends = []
+        for number, seed in enumerate(seeds):
+            random = np.random.RandomState(seed)
+            ends.append(self._climb(rows, objective, _start(rows, number, random), random))
         self.restarts_ = np.array([end.value for end in ends])
-        best = ends[int(np.argmax(self.restarts_))]
+        best = ends[_first_best(self.restarts_)]
         self.n_iter_ = best.n_iter
         self.coef_[rows.columns] = best.w / rows.scale
         self.coef_ /= np.abs(self.coef_).sum()
@@ -217,15 +219,18 @@ def _canonical(problem: Problem) -> _Rows:
     return _Rows(Z / deviation[:, None], y, starts, query, columns, deviation * largest[columns])
 
 
-def _starts(rows: _Rows, n_starts: int, random: Any) -> list[FloatArray]:
-    """Least squares, uniform, and random weights of the scaled features."""
+def _start(rows: _Rows, number: int, random: Any) -> FloatArray:
+    """Weights of the scaled features to start from: least squares, then uniform, then random ones."""
     Z, d = rows.Z, len(rows.columns)
+    if number >= 2:
+        return np.asarray(random.uniform(-1.0, 1.0, d))
+    if number == 1:
+        return np.ones(d)
     target = unit_grades(rows.y)
-    slope = Z @ target  # Z is centred, so that the target need not be
+    slope: FloatArray = Z @ target  # Z is centred, so that the target need not be
     if d <= SOLVE_LIMIT:
         slope[:] = np.linalg.solve(Z @ Z.T + 1e-3 * len(target) * np.eye(d), slope)
-    good = slope if slope.any() else np.ones(d)
-    return [good, np.ones(d), *(random.uniform(-1.0, 1.0, d) for _ in range(n_starts - 2))][:n_starts]
+    return slope if slope.any() else np.ones(d)
 
 
 class _Objective(Protocol):
@@ -281,11 +286,17 @@ class _AnyMetric:
 def _grid_search(value: Callable[[float], float]) -> tuple[float, float]:
     """The best of evenly spaced points, then of finer ones around it."""
     coarse = [value(u) for u in GRID]
-    near = float(GRID[int(np.argmax(coarse))])
-    points = [near, *(near + FINE_GRID)]
-    found = [max(coarse), *(value(u) for u in points[1:])]
-    best = int(np.argmax(found))
+    best = _first_best(coarse)
+    points = [float(GRID[best]), *(GRID[best] + FINE_GRID)]
+    found = [coarse[best], *(value(u) for u in points[1:])]
+    best = _first_best(found)
     return points[best], found[best]
+
+
+def _first_best(values: ArrayLike) -> int:
+    """The first of the highest values; what only rounding tells apart is equal, or the order of queries would count."""
+    array = np.asarray(values)
+    return int(np.argmax(array >= array.max() - MEASURABLE))
 
 
 @dataclass(frozen=True)
@@ -301,27 +312,18 @@ class _Lists:
     exact: bool
 
     def values(self, scores: FloatArray) -> FloatArray:
-        found: FloatArray = _kernels.ascent.list_values(
-            scores, self.lists, self.scales, self.offsets, self.by_place, self.by_rank, self.ties_above
-        )
+        found: FloatArray = _kernels.ascent.list_values(scores, *self._layout)
         return found
 
     def search(self, scores: FloatArray, column: FloatArray, tau: float, values: FloatArray) -> tuple[float, float]:
         if not self.exact:
             return _grid_search(lambda u: float(self.values(scores + _step(u, tau) * column).sum()))
-        found: tuple[float, float] = _kernels.ascent.line_search(
-            scores,
-            column,
-            tau,
-            self.lists,
-            self.scales,
-            self.offsets,
-            self.by_place,
-            self.by_rank,
-            self.ties_above,
-            values,
-        )
+        found: tuple[float, float] = _kernels.ascent.line_search(scores, column, tau, *self._layout, values)
         return found
+
+    @property
+    def _layout(self) -> tuple[Any, ...]:
+        return self.lists, self.scales, self.offsets, self.by_place, self.by_rank, self.ties_above
 
 
 def _lists(rows: _Rows, metric: Metric, policy: Policy) -> _Lists | None:

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, metadata_routing
 from sklearn.utils.validation import check_is_fitted
 
 from rankloom.core import FloatArray, IntArray
@@ -78,6 +78,7 @@ class OnlineRanker(LinearRanker):
     A subclass stores its parameters and defines `_learn(X, pairs)`.
     """
 
+    __metadata_request__fit = {"qid": True, "sample_weight": metadata_routing.UNUSED}  # noqa: RUF012
     learns_in_order = True  # the order of the queries matters
     query_shift_invariant = True
 
