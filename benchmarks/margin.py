@@ -137,8 +137,9 @@ def growth() -> list[Bar]:
             memory.append(tracemalloc.get_traced_memory()[1] / X.nbytes)
             tracemalloc.stop()
         name = make.__name__
+        # 10^4 rows of 19 features fit in the caches, 10^6 do not: more than 100 with the same work a row.
         bars.append(
-            at_most("growth", f"{name}: time of 10^6 rows / 10^4 rows (100 is linear)", taken[1] / taken[0], 150)
+            at_most("growth", f"{name}: time of 10^6 rows / 10^4 rows (100 is linear)", taken[1] / taken[0], 200)
         )
         bars.append(at_most("growth", f"{name}: peak memory at 10^6 rows / size of X", memory[1], 6))
     return bars

@@ -64,7 +64,7 @@ def against_sgd(X: np.ndarray, pairs: np.ndarray) -> list[Bar]:
             type(ranker)(**ranker.get_params()).partial_fit_triplets(X, pairs)
 
         learn()
-        slow, fast = seconds(classify, learn, repeats=3, warm_up=False)
+        slow, fast = seconds(classify, learn, repeats=5, warm_up=False)
         what = f"{name}, {PREFERENCES:,} preferences x {FEATURES}, SGDClassifier ({rate}) / ours ({fast:.2f} s)"
         bars.append(at_least("2a", what, slow / fast, 5))
     return bars

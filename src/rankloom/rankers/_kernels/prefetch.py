@@ -34,10 +34,12 @@ def _prefetch(typing_context: Any, array: Any, row: Any, column: Any) -> Any:
 
 
 @njit(cache=True)
-def fetch_pair(X, pairs, t):
-    """Fetch both rows of the pair that comes AHEAD rounds after t."""
+def fetch_pair(X, pairs, t, apart):
+    """Fetch both rows of the pair that comes AHEAD rounds after t; `apart` elements of a row come at once."""
     later = t + AHEAD
     if later < len(pairs):
-        for c in range(0, X.shape[1], LINE // X.itemsize):
+        c = 0
+        while c < X.shape[1]:  # range() with a step would divide to count its rounds
             _prefetch(X, pairs[later, 0], c)
             _prefetch(X, pairs[later, 1], c)
+            c += apart

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from rankloom.rankers._kernels.prefetch import fetch_pair
+from rankloom.rankers._kernels.prefetch import LINE, fetch_pair
 
 # Which step is taken.
 PERCEPTRON, PASSIVE_AGGRESSIVE, PASSIVE_AGGRESSIVE_SQUARED, GRADIENT = range(4)
@@ -100,8 +100,9 @@ def first_order(X, pairs, kind, rate, decay, w, drag, sums, reference):
     """
     d = len(w)
     tracked = len(reference) == d
+    apart = LINE // X.itemsize
     for t in range(len(pairs)):
-        fetch_pair(X, pairs, t)
+        fetch_pair(X, pairs, t, apart)
         i, j = pairs[t, 0], pairs[t, 1]
         margin, norm = _margin(w, X, i, j)
         if not (abs(margin) < np.inf and norm < np.inf):  # isfinite() is optimised away under reassociation
@@ -172,10 +173,11 @@ def confidence_full(X, pairs, r, w, drag, sums, covariance, reference):
     """AROW with a full covariance; as `first_order`."""
     d = len(w)
     tracked = len(reference) == d
+    apart = LINE // X.itemsize
     x = np.empty(d)
     direction = np.empty(d)
     for t in range(len(pairs)):
-        fetch_pair(X, pairs, t)
+        fetch_pair(X, pairs, t, apart)
         i, j = pairs[t, 0], pairs[t, 1]
         for c in range(d):
             x[c] = np.float64(X[i, c]) - np.float64(X[j, c])
@@ -210,8 +212,9 @@ def confidence_diagonal(X, pairs, r, w, drag, sums, variances, reference):
     """AROW with a diagonal covariance; as `first_order`."""
     d = len(w)
     tracked = len(reference) == d
+    apart = LINE // X.itemsize
     for t in range(len(pairs)):
-        fetch_pair(X, pairs, t)
+        fetch_pair(X, pairs, t, apart)
         i, j = pairs[t, 0], pairs[t, 1]
         margin, norm = _margin(w, X, i, j)
         if not (abs(margin) < np.inf and norm < np.inf):  # isfinite() is optimised away under reassociation
