@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
@@ -52,8 +53,9 @@ class _QuerySplitter(BaseCrossValidator):  # type: ignore[misc]
         """Return the number of splits."""
         return int(self.n_splits)
 
+    @abstractmethod
     def _test_queries(self, n_queries: int) -> Iterator[IntArray]:
-        raise NotImplementedError
+        """The queries of each test part."""
 
 
 class QueryKFold(_QuerySplitter):

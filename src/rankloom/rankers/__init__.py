@@ -24,11 +24,11 @@ from rankloom.rankers.online import (
     OnlineGradientDescentRanker,
     OnlinePassiveAggressiveRanker,
     OnlinePerceptronRanker,
-    OnlineRanker,
 )
 from rankloom.rankers.per_query import PerQueryRankers, fit_per_query
 from rankloom.rankers.rank_svm import RankSVM
 from rankloom.rankers.ranknet import RankNet
+from rankloom.rankers.streaming import OnlineRanker
 from rankloom.rankers.theory import pairwise_risk_bounds, rank_consistency
 
 __all__ = [
