@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
 from numbers import Real
@@ -18,7 +19,7 @@ from rankloom.core import FloatArray
 from rankloom.groups import Groups, check_finite, check_grades, check_weights, group_rows
 from rankloom.rankers import _persist
 
-__all__ = ["LinearRanker", "Problem", "Ranker", "check_number"]
+__all__ = ["LinearRanker", "Problem", "Ranker", "check_number", "warn_nothing_to_learn"]
 
 Weights = Mapping[Hashable, float] | ArrayLike | None
 
@@ -28,6 +29,12 @@ def check_number(name: str, value: Any, *, least: float = 0.0, open_below: bool 
     good = not isinstance(value, bool) and isinstance(value, Real) and np.isfinite(float(value))
     if not good or value < least or (open_below and value == least):
         raise ValueError(f"{name} must be a number {'>' if open_below else '>='} {least:g}, got {value!r}")
+
+
+def warn_nothing_to_learn(outcome: str = "all scores are equal") -> None:
+    """Say that no preference is in the data; to be called from `_fit`, so that it points to the caller of `fit`."""
+    message = f"no query has rows of two grades: nothing to learn from, {outcome}"
+    warnings.warn(message, UserWarning, stacklevel=4)
 
 
 class Problem(NamedTuple):

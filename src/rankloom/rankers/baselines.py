@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -12,12 +11,10 @@ from rankloom.core import FloatArray
 from rankloom.groups import Preferences, preferences
 from rankloom.metrics import evaluate_queries, parse_metric
 from rankloom.rankers import _kernels
-from rankloom.rankers.base import LinearRanker, Problem, Ranker, check_number
+from rankloom.rankers.base import LinearRanker, Problem, Ranker, check_number, warn_nothing_to_learn
 from rankloom.rankers.margin import unit_grades
 
 __all__ = ["BestFeature", "NaiveBayesRanker", "UniformCombination"]
-
-_NOTHING = "no query has rows of two grades: nothing to learn from, all scores are equal"
 
 
 class UniformCombination(LinearRanker):
@@ -84,7 +81,7 @@ class BestFeature(LinearRanker):
         self.feature_ = 0
         self.cv_scores_ = np.zeros(n_features)
         if not len(prefs.rows):
-            warnings.warn(_NOTHING, UserWarning, stacklevel=3)
+            warn_nothing_to_learn()
             return
         values = self._values(problem, prefs)
         weight = problem.query_weight[np.unique(prefs.query)]
@@ -169,7 +166,7 @@ class NaiveBayesRanker(Ranker):
         n_features = problem.X.shape[1]
         prefs = preferences(problem.y, problem.groups, problem.weight, problem.query_weight)
         if not len(prefs.rows):
-            warnings.warn(_NOTHING, UserWarning, stacklevel=3)
+            warn_nothing_to_learn()
             self.means_, self.variances_ = np.zeros((2, n_features)), np.ones((2, n_features))
             return
         X = problem.X[prefs.rows]

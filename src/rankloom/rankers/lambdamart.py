@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Self
@@ -14,7 +13,7 @@ from sklearn.utils import check_random_state, metadata_routing
 
 from rankloom.core import FloatArray, IntArray
 from rankloom.groups import preferences
-from rankloom.rankers.base import Problem, Ranker, Weights
+from rankloom.rankers.base import Problem, Ranker, Weights, warn_nothing_to_learn
 from rankloom.rankers.neural import canonical
 
 __all__ = ["LambdaMART"]
@@ -122,11 +121,7 @@ class LambdaMART(Ranker):
         order, groups, _, query_weight = canonical(problem, merge=False)
         prefs = preferences(problem.y[order], groups, None, query_weight)
         if not len(prefs.rows):
-            warnings.warn(
-                "no query has rows of two grades: nothing to learn from, all scores are equal",
-                UserWarning,
-                stacklevel=3,
-            )
+            warn_nothing_to_learn()
             self.model_ = ""
             return
         taught = np.sort(prefs.rows)  # in the order of queries and hashes again

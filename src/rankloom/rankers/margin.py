@@ -29,7 +29,7 @@ from rankloom.rankers._solve import (
     smoothed_newton,
     sparse_quasi_newton,
 )
-from rankloom.rankers.base import LinearRanker, Problem, check_number
+from rankloom.rankers.base import LinearRanker, Problem, check_number, warn_nothing_to_learn
 
 __all__ = ["MarginRanker", "median_shift", "unit_grades"]
 
@@ -113,9 +113,7 @@ class MarginRanker(LinearRanker):
         loss = get_loss(self.loss)
         prefs = preferences(problem.y, problem.groups, problem.weight, problem.query_weight, normalize=self.normalize)
         if not len(prefs.rows):
-            warnings.warn(
-                "no query has rows of two grades: nothing to learn from, all weights are 0", UserWarning, stacklevel=3
-            )
+            warn_nothing_to_learn("all weights are 0")
             self._store(Solution(np.zeros(problem.X.shape[1]), 0.0, 0, True, 0.0))
             return
         if self.pairs == "all":

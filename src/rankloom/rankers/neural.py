@@ -21,7 +21,7 @@ from rankloom.core import FloatArray, IntArray
 from rankloom.groups import Groups, Preferences, group_rows, preferences
 from rankloom.rankers._risks import Risk
 from rankloom.rankers._solve import Solution, newton, quasi_newton
-from rankloom.rankers.base import Problem, Ranker
+from rankloom.rankers.base import Problem, Ranker, check_number, warn_nothing_to_learn
 from rankloom.rankers.margin import NEWTON_LIMIT
 
 __all__ = ["Canonical", "NetworkRanker", "NetworkRisk", "ScoreRisk", "Scorer", "canonical"]
@@ -137,11 +137,7 @@ class NetworkRanker(Ranker):
             if hasattr(self, name):  # from an earlier fit with or without a hidden layer
                 delattr(self, name)
         if not len(rows):
-            warnings.warn(
-                "no query has rows of two grades: nothing to learn from, all scores are equal",
-                UserWarning,
-                stacklevel=3,
-            )
+            warn_nothing_to_learn()
             solution = Solution(np.zeros(scorer.n_weights), 0.0, 0, True, 0.0)
         elif self.hidden:
             # A linear score may have any scale of the features, but a unit of tanh is flat away from 0.
@@ -206,10 +202,8 @@ class NetworkRanker(Ranker):
     def _check_parameters(self) -> None:
         if not (isinstance(self.hidden, int | np.integer) and self.hidden >= 0):
             raise ValueError(f"hidden must be a whole number >= 0, got {self.hidden!r}")
-        if not (np.isfinite(self.nu) and self.nu >= 0):
-            raise ValueError(f"nu must be a number >= 0, got {self.nu!r}")
-        if self.max_iter < 1:
-            raise ValueError(f"max_iter must be at least 1, got {self.max_iter!r}")
+        check_number("nu", self.nu)
+        check_number("max_iter", self.max_iter, least=1)
 
 
 class Canonical(NamedTuple):

@@ -206,9 +206,7 @@ class OnlineRanker(LinearRanker):
         self.coef_ = self.first_coef_.copy()
 
     def _learn_queries(self, X: FloatArray, y: FloatArray, groups: Any) -> None:
-        first_rows = groups.order[groups.starts[:-1]]
-        first_seen = np.argsort(np.minimum.reduceat(groups.order, groups.starts[:-1])) if len(groups) else first_rows
-        for g in first_seen.tolist():
+        for g in np.argsort(np.minimum.reduceat(groups.order, groups.starts[:-1])).tolist():  # as they first appear
             rows = np.sort(groups.order[groups.starts[g] : groups.starts[g + 1]])
             # A generator of its own for each list: a resumed stream goes on exactly where it stopped.
             random = np.random.default_rng([self.seed_, self.n_lists_])
