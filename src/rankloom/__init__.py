@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Features": "rankloom.features",
     "RankingData": "rankloom.core",
     "evaluate": "rankloom.metrics",
     "compare": "rankloom.metrics",
@@ -16,10 +17,11 @@ _HOMES = {
     "load_ranker": "rankloom.rankers",
 }
 
-__all__ = ["RankingData", "__version__", "compare", "evaluate", "load_ranker", "make_ranker"]
+__all__ = ["Features", "RankingData", "__version__", "compare", "evaluate", "load_ranker", "make_ranker"]
 
 if TYPE_CHECKING:
     from rankloom.core import RankingData
+    from rankloom.features import Features
     from rankloom.metrics import compare, evaluate
     from rankloom.rankers import load_ranker, make_ranker
 

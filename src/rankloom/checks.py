@@ -15,6 +15,7 @@ from __future__ import annotations
 import inspect
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
-from rankloom.core import FloatArray, RankingData
+from rankloom.core import FloatArray, IntArray, RankingData
 from rankloom.datasets import make_ranking
+from rankloom.features import Features
 from rankloom.metrics import evaluate
 from rankloom.rankers import OnlineRanker, Ranker, UniformCombination, load_ranker, rank_consistency
 
@@ -235,6 +237,25 @@ def check_json(ranker: Ranker) -> None:
     np.testing.assert_array_equal(loaded.predict(data.X), fitted.predict(data.X))
 
 
+def check_lazy(ranker: Ranker) -> None:
+    """Lazy features teach and score like the array they stand for, and no cell is computed twice."""
+    data = _problem()
+    dense = clone(ranker).fit(data.X, data.y, qid=data.qid)
+    columns = [partial(_column, data.X, j) for j in range(data.X.shape[1])]
+    lazy = Features(columns, n_rows=len(data), costs=np.ones(len(columns)))  # measured costs would differ every time
+    _assert_same(clone(ranker).fit(lazy, data.y, qid=data.qid).predict(data.X), dense.predict(data.X), "lazy features")
+    lazy.reset()
+    _assert_same(dense.predict(lazy), dense.predict(data.X), "scores of lazy features")
+    assert lazy.n_evaluations <= data.X.size, f"{lazy.n_evaluations} cells computed of {data.X.size}"
+    narrow = Features(data.X[:, :-1])
+    _assert_raises(lambda: dense.predict(narrow), "features")
+    assert narrow.n_evaluations == 0, "cells were computed before their number was checked"
+
+
+def _column(X: FloatArray, j: int, rows: IntArray) -> FloatArray:
+    return np.asarray(X[rows, j])
+
+
 def check_docstring(ranker: Ranker) -> None:
     """The class says what it is, its parameters, its source, and has an example."""
     text = inspect.getdoc(type(ranker)) or ""
@@ -261,6 +282,7 @@ RANKER_CHECKS: tuple[Callable[[Ranker], None], ...] = (
     check_reproducible,
     check_streamed,
     check_json,
+    check_lazy,
     check_docstring,
 )
 

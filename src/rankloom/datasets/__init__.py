@@ -2,7 +2,7 @@
 
 from rankloom.datasets.letor import load_letor, save_letor
 from rankloom.datasets.letor_stream import iter_letor
-from rankloom.datasets.synthetic import make_ranking
+from rankloom.datasets.synthetic import make_ranking, make_weak_models
 from rankloom.datasets.tables import load, load_table, save, save_table
 from rankloom.datasets.trec import align, read_qrels, read_run, write_qrels, write_run
 
@@ -13,6 +13,7 @@ __all__ = [
     "load_letor",
     "load_table",
     "make_ranking",
+    "make_weak_models",
     "read_qrels",
     "read_run",
     "save",

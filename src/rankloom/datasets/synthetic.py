@@ -8,7 +8,7 @@ import numpy as np
 
 from rankloom.core import RankingData
 
-__all__ = ["make_ranking"]
+__all__ = ["make_ranking", "make_weak_models"]
 
 _OFFSET = 2.0
 
@@ -68,15 +68,13 @@ def make_ranking(
     """
     from sklearn.utils import check_random_state  # here, because it brings pandas and pyarrow
 
-    for name, value, least in (
-        ("n_queries", n_queries, 1),
-        ("n_items", n_items, 1),
-        ("n_features", n_features, 1),
-        ("n_informative", n_informative, 1),
-        ("grades", grades, 2),
-    ):
-        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-            raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
+    _check_counts(
+        n_queries=(n_queries, 1),
+        n_items=(n_items, 1),
+        n_features=(n_features, 1),
+        n_informative=(n_informative, 1),
+        grades=(grades, 2),
+    )
     if n_informative > n_features:
         raise ValueError(f"n_informative={n_informative} is more than n_features={n_features}")
     if not (np.isfinite(noise) and noise >= 0):
@@ -101,3 +99,66 @@ def make_ranking(
     names = [f"f{j}" for j in range(1, n_features + 1)]
     data = RankingData((Z + offsets).reshape(-1, n_features), y.reshape(-1), qid, None, names)
     return data.take(random.permutation(len(data))) if shuffle else data
+
+
+def make_weak_models(
+    n_items: int = 6000,
+    n_models: int = 60,
+    *,
+    relevant_share: float = 0.02,
+    strength: float = 0.3,
+    per_descriptor: int = 2,
+    random_state: Any = 0,
+) -> RankingData:
+    r"""Make the outputs of many weak detectors of one rare concept, as boosting combines them.
+
+    Item $i$ shows the concept to the degree $u_i$, normal around 1 for relevant items and around 0 for others, with
+    standard deviation 0.3: some relevant items are hard, some others look alike. Detector $k$ gives
+
+    $$ h_k(i) = \sigma(a_k (2 u_i - 1) + \varepsilon_{g(k) i} + \varepsilon_{k i}), $$
+
+    where the quality $a_k$ lies between 0 and twice `strength`. The noise $\varepsilon$ has variance 1; half of it is
+    shared by the detectors $g(k)$ of the same descriptor.
+
+    Parameters
+    ----------
+    n_items, n_models : int
+        Numbers of items and of detectors.
+    relevant_share : float
+        Share of relevant items, between 0 and 1.
+    strength : float
+        Mean quality of the detectors.
+    per_descriptor : int
+        How many detectors share a descriptor, and half of their noise.
+    random_state : int, RandomState or None
+
+    Examples
+    --------
+    >>> data = make_weak_models(1000, 10)
+    >>> data.X.shape, float(data.y.sum()), bool((data.X > 0).all() and (data.X < 1).all())
+    ((1000, 10), 20.0, True)
+    """
+    from sklearn.utils import check_random_state  # here, because it brings pandas and pyarrow
+
+    _check_counts(n_items=(n_items, 2), n_models=(n_models, 1), per_descriptor=(per_descriptor, 1))
+    if not 0 < relevant_share < 1:
+        raise ValueError(f"relevant_share must lie between 0 and 1, got {relevant_share!r}")
+    if not (np.isfinite(strength) and strength >= 0):
+        raise ValueError(f"strength must be a finite number and not negative, got {strength!r}")
+    random = check_random_state(random_state)
+    n_relevant = min(max(round(relevant_share * n_items), 1), n_items - 1)
+    y = random.permutation(np.arange(n_items) < n_relevant).astype(np.float64)
+    degree = y + 0.3 * random.standard_normal(n_items)
+    quality = strength * random.uniform(0.0, 2.0, n_models)
+    descriptor = np.arange(n_models) // per_descriptor
+    noise = random.standard_normal((n_items, descriptor[-1] + 1))[:, descriptor]
+    noise = (noise + random.standard_normal((n_items, n_models))) / np.sqrt(2)
+    X = 1.0 / (1.0 + np.exp(-(quality * (2 * degree[:, None] - 1) + noise)))
+    names = [f"descriptor {g + 1}, model {k % per_descriptor + 1}" for k, g in enumerate(descriptor)]
+    return RankingData(X, y, np.ones(n_items, dtype=np.int64), None, names)
+
+
+def _check_counts(**counts: tuple[Any, int]) -> None:
+    for name, (value, least) in counts.items():
+        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+            raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")

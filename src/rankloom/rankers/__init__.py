@@ -8,9 +8,12 @@ from functools import partial
 from typing import Any
 
 from rankloom.rankers import _persist
-from rankloom.rankers.base import LinearRanker, Ranker
+from rankloom.rankers.base import AdditiveRanker, LinearRanker, Ranker
 from rankloom.rankers.baselines import BestFeature, NaiveBayesRanker, UniformCombination
+from rankloom.rankers.boost import RankBoost, select_features
+from rankloom.rankers.cascade import SoftCascade
 from rankloom.rankers.coordinate_ascent import CoordinateAscent
+from rankloom.rankers.imbalanced import ImbalancedRankBoost
 from rankloom.rankers.lambdamart import LambdaMART
 from rankloom.rankers.listwise import ListNet
 from rankloom.rankers.logistic import (
@@ -33,9 +36,11 @@ from rankloom.rankers.theory import pairwise_risk_bounds, rank_consistency
 
 __all__ = [
     "RANKERS",
+    "AdditiveRanker",
     "BestFeature",
     "CoordinateAscent",
     "FullRankingLogisticRegression",
+    "ImbalancedRankBoost",
     "LambdaMART",
     "LinearRanker",
     "ListNet",
@@ -48,16 +53,19 @@ __all__ = [
     "OnlinePerceptronRanker",
     "OnlineRanker",
     "PerQueryRankers",
+    "RankBoost",
     "RankNet",
     "RankSVM",
     "Ranker",
     "RankingLogisticRegression",
+    "SoftCascade",
     "UniformCombination",
     "fit_per_query",
     "load_ranker",
     "make_ranker",
     "pairwise_risk_bounds",
     "rank_consistency",
+    "select_features",
 ]
 
 # The short name of each ranker, in Python and in the shell.
@@ -78,6 +86,9 @@ RANKERS: dict[str, Callable[..., Ranker]] = {
     "ranknet": RankNet,
     "coordascent": CoordinateAscent,
     "lambdamart": LambdaMART,
+    "rankboost": RankBoost,
+    "irankboost": ImbalancedRankBoost,
+    "softcascade": SoftCascade,
 }
 
 

@@ -15,11 +15,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rankloom import metrics
-from rankloom.core import FloatArray
+from rankloom.core import FloatArray, IntArray
+from rankloom.features import Features
 from rankloom.groups import Groups, check_finite, check_grades, check_weights, group_rows
 from rankloom.rankers import _persist
 
-__all__ = ["LinearRanker", "Problem", "Ranker", "check_number", "warn_nothing_to_learn"]
+__all__ = ["AdditiveRanker", "LinearRanker", "Problem", "Ranker", "check_number", "warn_nothing_to_learn"]
 
 Weights = Mapping[Hashable, float] | ArrayLike | None
 
@@ -80,7 +81,7 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array of shape (n_rows, n_features)
+        X : array of shape (n_rows, n_features), or `Features`
         y : grades, one a row: integers or floats, higher is better.
         qid : the query of each row, any hashable values in any order; None makes all rows one query.
         sample_weight : one weight a row. A row of weight 2 counts like the same row twice.
@@ -97,8 +98,14 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
         return self
 
     def predict(self, X: ArrayLike, qid: Any = None) -> FloatArray:
-        """Return a score for each row, higher is better. Only list-aware rankers use `qid`."""
+        """Return a score for each row, higher is better. Only list-aware rankers use `qid`.
+
+        Of `Features`, a ranker computes only the cells that it needs.
+        """
         check_is_fitted(self)
+        if isinstance(X, Features):
+            validate_data(self, X, reset=False, skip_check_array=True)
+            return self._predict_lazy(X, qid)
         return self._predict(self._check_rows(X, reset=False), qid)
 
     def score(
@@ -138,6 +145,10 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
     def _predict(self, X: FloatArray, qid: Any) -> FloatArray:
         """Score checked rows."""
 
+    def _predict_lazy(self, features: Features, qid: Any) -> FloatArray:
+        """Score lazy features; a ranker that can do with fewer cells does."""
+        return self._predict(self._check_rows(features, reset=False), qid)
+
     def _check_rows(self, X: ArrayLike, *, reset: bool) -> FloatArray:
         rows: FloatArray = validate_data(
             self, X, reset=reset, dtype=np.float64, order="C", ensure_all_finite=False, skip_check_array=False
@@ -151,10 +162,38 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
         return tags
 
 
-class LinearRanker(Ranker):
+class AdditiveRanker(Ranker):
+    r"""A ranker whose score is a sum over features, \(f(d) = \sum_j g_j(x_{dj})\)."""
+
+    @property
+    @abstractmethod
+    def used_features(self) -> IntArray:
+        """The features with a part in the score."""
+
+    @abstractmethod
+    def contribution(self, j: int, values: FloatArray) -> FloatArray:
+        r"""What values of feature j add to the score, \(g_j\)."""
+
+    def _predict_lazy(self, features: Features, qid: Any) -> FloatArray:
+        scores = np.zeros(len(features))
+        for j in self.used_features.tolist():
+            scores += self.contribution(j, features.column(j))
+        return scores
+
+
+class LinearRanker(AdditiveRanker):
     r"""A ranker with scores \(f(d) = \lambda \cdot x_d\); the weights \(\lambda\) are `coef_`."""
 
     coef_: FloatArray
+
+    @property
+    def used_features(self) -> IntArray:
+        """The features whose weight is not 0."""
+        return np.flatnonzero(self.coef_)
+
+    def contribution(self, j: int, values: FloatArray) -> FloatArray:
+        """The weight times the values."""
+        return np.asarray(self.coef_[j] * values, dtype=np.float64)
 
     def _predict(self, X: FloatArray, qid: Any) -> FloatArray:
         return X @ self.coef_

@@ -13,8 +13,8 @@ from sklearn.utils import check_random_state, metadata_routing
 
 from rankloom.core import FloatArray, IntArray
 from rankloom.groups import preferences
+from rankloom.rankers._canonical import canonical
 from rankloom.rankers.base import Problem, Ranker, Weights, warn_nothing_to_learn
-from rankloom.rankers.neural import canonical
 
 __all__ = ["LambdaMART"]
 

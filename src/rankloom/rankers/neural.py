@@ -17,14 +17,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
-from rankloom.core import FloatArray, IntArray
-from rankloom.groups import Groups, Preferences, group_rows, preferences
+from rankloom.core import FloatArray
+from rankloom.groups import Preferences, preferences
+from rankloom.rankers._canonical import canonical
 from rankloom.rankers._risks import Risk
 from rankloom.rankers._solve import Solution, newton, quasi_newton
 from rankloom.rankers.base import Problem, Ranker, check_number, warn_nothing_to_learn
 from rankloom.rankers.margin import NEWTON_LIMIT
 
-__all__ = ["Canonical", "NetworkRanker", "NetworkRisk", "ScoreRisk", "Scorer", "canonical"]
+__all__ = ["NetworkRanker", "NetworkRisk", "ScoreRisk", "Scorer"]
 
 
 class ScoreRisk(Risk, Protocol):
@@ -204,57 +205,3 @@ class NetworkRanker(Ranker):
             raise ValueError(f"hidden must be a whole number >= 0, got {self.hidden!r}")
         check_number("nu", self.nu)
         check_number("max_iter", self.max_iter, least=1)
-
-
-class Canonical(NamedTuple):
-    """Row numbers in an order given by content, with their queries and weights; query `g` weighs `query_weight[g]`."""
-
-    rows: IntArray
-    groups: Groups
-    weight: FloatArray
-    query_weight: FloatArray
-
-
-def canonical(problem: Problem, *, merge: bool = True) -> Canonical:
-    """Order rows and queries by what they hold, without those of weight 0.
-
-    The order within a query is that of a hash, so it says nothing about grades or features.
-
-    Parameters
-    ----------
-    problem : rows in any order, queries by any name.
-    merge : whether equal rows (features and grade) of a query become one, with the sum of their weights.
-    """
-    X, y, codes, weight = problem.X, problem.y, problem.groups.codes, problem.weight
-    rows = np.flatnonzero((weight > 0) & (problem.query_weight[codes] > 0))
-    if not len(rows):
-        return Canonical(rows, group_rows([], 0), np.empty(0), np.empty(0))
-    key = _hashes(X, y)
-    rows = rows[np.lexsort((key[rows], codes[rows]))]
-    weight = weight[rows]
-    if merge:
-        one, next_one = rows[:-1], rows[1:]
-        same = (codes[one] == codes[next_one]) & (key[one] == key[next_one])
-        alike = np.flatnonzero(same)
-        one, next_one = one[alike], next_one[alike]
-        same[alike] = (y[one] == y[next_one]) & (X[one] == X[next_one]).all(axis=1)
-        first = np.flatnonzero(np.append(True, ~same))
-        rows, weight = rows[first], np.add.reduceat(weight, first)
-    starts = np.flatnonzero(np.diff(codes[rows], prepend=-1))
-    order = np.argsort(np.add.reduceat(key[rows], starts), kind="stable")  # sums of hashes: any order of rows will do
-    number = np.empty(len(order), dtype=np.int64)
-    number[order] = np.arange(len(order))
-    query = np.repeat(number, np.diff(starts, append=len(rows)))
-    by_query = np.argsort(query, kind="stable")
-    query_weight = problem.query_weight[codes[rows[starts[order]]]]
-    return Canonical(rows[by_query], group_rows(query[by_query], len(rows)), weight[by_query], query_weight)
-
-
-def _hashes(X: FloatArray, y: FloatArray) -> np.ndarray[Any, np.dtype[np.uint64]]:
-    """A hash of each row with its grade, by the multiply and shift of splitmix64."""
-    hashes = np.zeros(len(y), dtype=np.uint64)
-    for column in (*X.T, y):
-        hashes ^= (column + 0.0).view(np.uint64)  # + 0.0 makes -0.0 the same as 0.0
-        hashes *= np.uint64(0xBF58476D1CE4E5B9)
-        hashes ^= hashes >> np.uint64(31)
-    return hashes

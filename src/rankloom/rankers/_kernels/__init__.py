@@ -8,9 +8,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rankloom.rankers._kernels import ascent, exponential, hinge, lasso, logistic, median, order, stream
+    from rankloom.rankers._kernels import (
+        ascent,
+        boost,
+        cascade,
+        exponential,
+        hinge,
+        lasso,
+        logistic,
+        median,
+        order,
+        stream,
+    )
 
-__all__ = ["ascent", "exponential", "hinge", "lasso", "logistic", "median", "order", "stream"]
+__all__ = ["ascent", "boost", "cascade", "exponential", "hinge", "lasso", "logistic", "median", "order", "stream"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,106 @@
+"""What RankBoost and Imbalanced RankBoost share: weights of pairs in log space, and the step along a weak ranker."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rankloom.core import FloatArray, IntArray
+from rankloom.groups import Preferences
+from rankloom.rankers import _kernels
+from rankloom.rankers.base import check_number
+
+__all__ = ["LARGEST", "LARGEST_STEP", "PairWeights", "check_choice", "check_costs", "spans"]
+
+LARGEST = 1.0 - 1e-9  # of r: a weak ranker that is always right would get infinite weight (ERRATA B11)
+LARGEST_STEP = float(np.arctanh(LARGEST))  # 10.7
+_ORDERED = 40.0  # where the loss has fallen by e^40, all pairs are ordered and nothing is left to learn
+
+
+class PairWeights:
+    r"""The distribution \(C_t(x_0, x_1) \propto w_0 w_1 e^{f(x_1) - f(x_0)}\) over all pairs, kept by row.
+
+    Attributes
+    ----------
+    f : the scores now, in the order of `prefs.rows`.
+    signed : what a row weighs in the gain \(r = \sum C (h(x_0) - h(x_1)) = \sum_i \mathrm{signed}_i h(x_i)\).
+    log_loss : \(\log \sum w_0 w_1 e^{f(x_1) - f(x_0)}\).
+    """
+
+    def __init__(self, prefs: Preferences):
+        self._weight, self._splits = prefs.weight, prefs.splits
+        self._log_scale = np.log(prefs.split_scale)
+        n = len(prefs.rows)
+        self._mass = np.empty(int((prefs.splits[:, 2] - prefs.splits[:, 0]).sum()))
+        self._share = np.empty(len(prefs.splits))
+        self.f: FloatArray = np.zeros(n)
+        self.signed: FloatArray = np.empty(n)
+        self.log_loss = 0.0
+        self.move(np.zeros(n))
+        self.first_log_loss = self.log_loss
+
+    def move(self, change: FloatArray) -> None:
+        """Add to the scores and weigh all pairs again."""
+        self.f += change
+        self.log_loss = float(
+            _kernels.boost.potentials(
+                self.f, self._weight, self._splits, self._log_scale, self._mass, self._share, self.signed
+            )
+        )
+
+    @property
+    def relative_loss(self) -> float:
+        """The loss now as a share of the loss before the first step."""
+        return float(np.exp(self.log_loss - self.first_log_loss))
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the loss has all but vanished."""
+        return self.log_loss < self.first_log_loss - _ORDERED
+
+    def exact_step(self, h: FloatArray) -> float:
+        """The step along h of the smallest loss (ERRATA B14)."""
+        return float(_kernels.boost.best_step(h, self._splits, self._mass, self._share, LARGEST_STEP))
+
+    def binary_step(self, active: Any) -> float:
+        r"""The same where h is 1 for active rows, else 0: \(\frac12 \ln (W_+ / W_-)\)."""
+        right, wrong = _kernels.boost.pair_masses(active, self._splits, self._mass, self._share)
+        with np.errstate(divide="ignore"):
+            step = 0.5 * (np.log(max(right, 0.0)) - np.log(max(wrong, 0.0)))
+        return float(np.clip(step, -LARGEST_STEP, LARGEST_STEP))
+
+
+def spans(X: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The least value and the range of each column; a constant column, which teaches nothing, has the range inf."""
+    low = X.min(axis=0)
+    width = X.max(axis=0) - low
+    return low, np.where(width > 0, width, np.inf)
+
+
+def check_choice(name: str, value: Any, known: tuple[str, ...]) -> None:
+    """Raise a ValueError unless value is one of the known ones."""
+    if value not in known:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}; got {value!r}")
+
+
+def check_costs(costs: ArrayLike | None, cost_weight: float, n_features: int) -> FloatArray:
+    """The price of each feature in the objective: its cost over the mean cost, times the weight. Empty for none."""
+    check_number("cost_weight", cost_weight)
+    if costs is None:
+        if cost_weight > 0:
+            raise ValueError("cost_weight needs costs, one a feature (Features.cell_costs() measures them)")
+        return np.empty(0)
+    checked = np.asarray(costs, dtype=np.float64)
+    if checked.shape != (n_features,):
+        raise ValueError(f"costs must be one number a feature: expected {n_features}, got the shape {checked.shape}")
+    if not (np.isfinite(checked).all() and (checked >= 0).all() and checked.any()):
+        raise ValueError("costs must be finite, not negative and not all 0")
+    return np.empty(0) if cost_weight == 0 else np.asarray(cost_weight * checked / checked.mean(), dtype=np.float64)
+
+
+def distinct(features: IntArray) -> IntArray:
+    """The features in the order in which they were first chosen."""
+    _, first = np.unique(features, return_index=True)
+    return np.asarray(features[np.sort(first)], dtype=np.int64)

@@ -1,0 +1,102 @@
+"""Rows in an order that their content gives: permuted rows and renamed queries then teach the same bits."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from rankloom.core import FloatArray, IntArray
+from rankloom.groups import Groups, group_rows, preferences
+from rankloom.rankers.base import Problem
+
+__all__ = ["Canonical", "canonical", "hold_out", "part"]
+
+
+class Canonical(NamedTuple):
+    """Row numbers in an order given by content, with their queries and weights; query `g` weighs `query_weight[g]`."""
+
+    rows: IntArray
+    groups: Groups
+    weight: FloatArray
+    query_weight: FloatArray
+
+
+def canonical(problem: Problem, *, merge: bool = True) -> Canonical:
+    """Order rows and queries by what they hold, without those of weight 0.
+
+    The order within a query is that of a hash, so it says nothing about grades or features.
+
+    Parameters
+    ----------
+    problem : rows in any order, queries by any name.
+    merge : whether equal rows (features and grade) of a query become one, with the sum of their weights.
+    """
+    X, y, codes, weight = problem.X, problem.y, problem.groups.codes, problem.weight
+    rows = np.flatnonzero((weight > 0) & (problem.query_weight[codes] > 0))
+    if not len(rows):
+        return Canonical(rows, group_rows([], 0), np.empty(0), np.empty(0))
+    key = _hashes(*X.T, y)
+    rows = rows[np.lexsort((key[rows], codes[rows]))]
+    weight = weight[rows]
+    if merge:
+        one, next_one = rows[:-1], rows[1:]
+        same = (codes[one] == codes[next_one]) & (key[one] == key[next_one])
+        alike = np.flatnonzero(same)
+        one, next_one = one[alike], next_one[alike]
+        same[alike] = (y[one] == y[next_one]) & (X[one] == X[next_one]).all(axis=1)
+        first = np.flatnonzero(np.append(True, ~same))
+        rows, weight = rows[first], np.add.reduceat(weight, first)
+    starts = np.flatnonzero(np.diff(codes[rows], prepend=-1))
+    order = np.argsort(np.add.reduceat(key[rows], starts), kind="stable")  # sums of hashes: any order of rows will do
+    number = np.empty(len(order), dtype=np.int64)
+    number[order] = np.arange(len(order))
+    query = np.repeat(number, np.diff(starts, append=len(rows)))
+    by_query = np.argsort(query, kind="stable")
+    query_weight = problem.query_weight[codes[rows[starts[order]]]]
+    return Canonical(rows[by_query], group_rows(query[by_query], len(rows)), weight[by_query], query_weight)
+
+
+def hold_out(problem: Problem, share: float, random_state: Any) -> NDArray[np.bool_]:
+    """Choose rows to hold out: whole queries, or of a single query a share of each grade. True for those held out.
+
+    The choice depends on the features of the rows and on `random_state`, not on the order of rows or queries.
+    """
+    random = check_random_state(random_state)
+    codes = problem.groups.codes
+    key = _hashes(*problem.X.T)
+    taught = preferences(problem.y, problem.groups, problem.weight, problem.query_weight)
+    queries = np.unique(taught.query)
+    held = np.zeros(len(codes), dtype=bool)
+    if len(queries) > 1:
+        sums = np.zeros(len(problem.groups), dtype=np.uint64)
+        np.add.at(sums, codes, key)
+        queries = queries[np.argsort(sums[queries], kind="stable")]
+        some = random.permutation(len(queries))[: min(max(1, round(share * len(queries))), len(queries) - 1)]
+        return np.isin(codes, queries[some])
+    rows = np.sort(taught.rows)
+    for grade in np.unique(problem.y[rows]):
+        alike = rows[problem.y[rows] == grade]
+        alike = alike[np.argsort(key[alike], kind="stable")]
+        held[alike[random.permutation(len(alike))[: round(share * len(alike))]]] = True
+    return held
+
+
+def part(problem: Problem, rows: NDArray[np.bool_]) -> Problem:
+    """Some rows of a problem."""
+    codes = problem.groups.codes[rows]
+    kept = np.unique(codes)
+    groups = group_rows(codes, len(codes))
+    return Problem(problem.X[rows], problem.y[rows], groups, problem.weight[rows], problem.query_weight[kept])
+
+
+def _hashes(*columns: FloatArray) -> np.ndarray[Any, np.dtype[np.uint64]]:
+    """A hash of each row of these columns, by the multiply and shift of splitmix64."""
+    hashes = np.zeros(len(columns[0]), dtype=np.uint64)
+    for column in columns:
+        hashes ^= (column + 0.0).view(np.uint64)  # + 0.0 makes -0.0 the same as 0.0
+        hashes *= np.uint64(0xBF58476D1CE4E5B9)
+        hashes ^= hashes >> np.uint64(31)
+    return hashes

@@ -1,0 +1,368 @@
+"""Soft cascades: cut-offs that let a finished ranker skip most of its features on most of the rows."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_random_state, metadata_routing
+from sklearn.utils.validation import check_is_fitted
+
+from rankloom.core import FloatArray, IntArray
+from rankloom.features import Features
+from rankloom.groups import preferences
+from rankloom.metrics import evaluate_queries, parse_metric
+from rankloom.rankers import _kernels
+from rankloom.rankers._canonical import hold_out, part
+from rankloom.rankers.base import AdditiveRanker, Problem, Ranker, check_number, warn_nothing_to_learn
+from rankloom.rankers.boost import RankBoost
+
+__all__ = ["SoftCascade", "TradeOff"]
+
+_MARGINS = np.linspace(0.0, 6.0, 49)
+_HALVINGS = 5
+
+
+class TradeOff(NamedTuple):
+    """A point on the curve of a cascade.
+
+    The mean cost of an item, that as a share of the full cost, the metric, and its loss against the full ranker with
+    the standard error; all on held-out rows that the cut-offs had not seen: halves of them, each judging the other's.
+    """
+
+    cost: float
+    share: float
+    quality: float
+    loss: float
+    error: float
+
+
+class SoftCascade(Ranker):
+    r"""Learned cut-offs for a finished additive ranker \(F(x) = \sum_j g_j(x_j)\).
+
+    Features are asked in an order of most gain per cost. After each, an item has the estimate
+
+    $$ e_s(x) = \sum_{j \text{ asked}} g_j(x_j) + \sum_{j \text{ not asked}} \bar g_j, $$
+
+    with \(\bar g_j\) the mean over the held-out rows, and if it is not above the cut-off \(c_s\) no more is asked: the
+    estimate is its score. All items stay ordered, and those never dropped have the score of the full ranker.
+
+    The cut-offs lie a margin of \(z\) standard deviations below the mean estimate of the items that matter,
+
+    $$ c_s = \sum_i \ell_i e_s(x_i) - z \Big( \sum_i \ell_i \big( e_s(x_i) - \textstyle\sum_k \ell_k e_s(x_k)
+       \big)^2 \Big)^{1/2}, $$
+
+    where \(\ell_i\) is how much the metric falls if item i alone goes to the end of its list, as a share of all such
+    falls. Cut-offs fitted closer to the few items that matter lose many like them on other rows. Each \(z\) gives a
+    point of quality against cost, measured on rows that its cut-offs had not seen; the stated budget chooses the point.
+
+    Parameters
+    ----------
+    ranker : a fitted additive ranker: `RankBoost` or any linear one. One that is not fitted (None: `RankBoost()`) is
+        fitted, as a copy, on a part of the rows, and the rest places the cut-offs.
+    budget : the share of the metric that may be lost; the cheapest cascade within it is taken.
+    max_cost : the mean cost of an item that may be spent, instead of `budget`; the best cascade within it is taken.
+    metric : what is to be kept.
+    costs : what a cell of each feature costs. By default those that `Features` states or has measured, else 1 each.
+    holdout : the share of queries (of rows, if there is one query) kept from a ranker that is not fitted yet.
+    random_state : which rows are held out, and how they are halved.
+
+    Attributes
+    ----------
+    ranker_ : the ranker. order_ : its features as they are asked. cuts_ : the cut-off after each; none after the last.
+    curve_ : all points, from the narrowest margin to the full ranker. chosen_ : the number of the point in use.
+
+    References
+    ----------
+    L. Bourdev, J. Brandt, Robust object detection via soft cascade, CVPR 2005. M. Merler, R. Yan, J. Smith, Imbalanced
+    RankBoost for efficiently ranking large-scale image/video collections, CVPR 2009 (section 6 asks for costs).
+
+    Examples
+    --------
+    >>> from rankloom import Features
+    >>> from rankloom.datasets import make_weak_models
+    >>> from rankloom.rankers import RankBoost
+    >>> data = make_weak_models(9000, random_state=0)
+    >>> train, held, test = (data.take(slice(k, None, 3)) for k in range(3))
+    >>> full = RankBoost(60, "feature", alpha="closed").fit(train.X, train.y)
+    >>> cascade = SoftCascade(full, budget=0.02).fit(held.X, held.y)
+    >>> lazy = Features(test.X)
+    >>> scores = cascade.predict(lazy)
+    >>> lazy.n_evaluations < 0.5 * len(test) * len(full.used_features)
+    True
+    """
+
+    __metadata_request__fit = {"qid": True, "sample_weight": metadata_routing.UNUSED}  # noqa: RUF012
+
+    def __init__(
+        self,
+        ranker: AdditiveRanker | None = None,
+        budget: float = 0.02,
+        *,
+        max_cost: float | None = None,
+        metric: str = "AP@100",
+        costs: ArrayLike | None = None,
+        holdout: float = 0.5,
+        random_state: Any = 0,
+    ):
+        self.ranker = ranker
+        self.budget = budget
+        self.max_cost = max_cost
+        self.metric = metric
+        self.costs = costs
+        self.holdout = holdout
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: ArrayLike, qid: Any = None) -> Self:  # type: ignore[override]
+        """Place the cut-offs by graded rows that the ranker was not fitted on.
+
+        Parameters
+        ----------
+        X : array of shape (n_rows, n_features), or `Features`, whose costs are then known.
+        y : grades, one a row, higher is better.
+        qid : the query of each row, any hashable values in any order; None makes all rows one query.
+        """
+        self._features = X if isinstance(X, Features) else None
+        try:
+            return super().fit(X, y, qid)
+        finally:
+            del self._features
+
+    def _fit(self, problem: Problem) -> None:
+        self._check_parameters()
+        taught = np.zeros(len(problem.y), dtype=bool)
+        taught[preferences(problem.y, problem.groups).rows] = True
+        problem = part(problem, taught)
+        if self.ranker is not None and _is_fitted(self.ranker):
+            self.ranker_: AdditiveRanker | None = self.ranker
+        elif taught.any():
+            held = hold_out(problem, self.holdout, self.random_state)
+            learn, problem = part(problem, ~held), part(problem, held)
+            made = RankBoost() if self.ranker is None else clone(self.ranker)
+            self.ranker_ = made.fit(learn.X, learn.y, qid=learn.groups.codes)
+        else:
+            warn_nothing_to_learn()
+            self.ranker_ = None
+        self._check_ranker(problem.X.shape[1])
+        self._order(problem)
+        self._trade(problem)
+        self.choose(budget=self.budget, max_cost=self.max_cost)
+
+    def _check_ranker(self, width: int) -> None:
+        if self.ranker_ is None:
+            return
+        if not isinstance(self.ranker_, AdditiveRanker):
+            raise ValueError(
+                f"a cascade needs a ranker whose score is a sum over features (RankBoost or a linear one), "
+                f"got {type(self.ranker_).__name__}"
+            )
+        if self.ranker_.n_features_in_ != width:
+            raise ValueError(f"the ranker was fitted on {self.ranker_.n_features_in_} features, X has {width} features")
+
+    def _order(self, problem: Problem) -> None:
+        """Features by how much of the score's variance they settle per cost, given those before."""
+        used = np.empty(0, dtype=np.int64) if self.ranker_ is None else self.ranker_.used_features
+        costs = self._cell_costs(problem.X.shape[1])[used]
+        parts = self._contributions(problem.X, used)
+        self.means_ = parts.mean(axis=0) if len(parts) else np.zeros(len(used))
+        order = _by_gain(parts - self.means_, costs)
+        self.order_, self.means_, self.costs_ = used[order], self.means_[order], costs[order]
+
+    def _contributions(self, X: FloatArray, features: IntArray) -> FloatArray:
+        parts = [self._contribution(j, X[:, j]) for j in features.tolist()]
+        return np.stack(parts, axis=1) if parts else np.zeros((len(X), 0))
+
+    def _contribution(self, j: int, values: FloatArray) -> FloatArray:
+        assert self.ranker_ is not None
+        return self.ranker_.contribution(j, values)
+
+    def _cell_costs(self, width: int) -> FloatArray:
+        costs = np.ones(width)
+        if self.costs is not None:
+            costs = np.asarray(self.costs, dtype=np.float64)
+            if costs.shape != (width,):
+                raise ValueError(f"costs must be one number a feature: expected {width}, got the shape {costs.shape}")
+        elif self._features is not None:
+            costs = self._features.cell_costs()
+        if not (np.isfinite(costs).all() and (costs >= 0).all()):
+            raise ValueError("costs must be finite and not negative")
+        return np.maximum(costs, 1e-12 * (costs.max(initial=0.0) or 1.0))
+
+    def _trade(self, problem: Problem) -> None:
+        """Cut-offs and a point of the curve for every margin."""
+        estimates = self.means_.sum() + np.cumsum(self._contributions(problem.X, self.order_) - self.means_, axis=1).T
+        paid = np.cumsum(self.costs_)
+        if not len(self.order_) or not len(problem.y):
+            self.all_cuts_ = np.full((1, len(self.order_)), _NEVER)
+            self.curve_costs_ = paid[-1:] if len(paid) else np.zeros(1)
+            self.curve_quality_, self.curve_losses_, self.curve_errors_ = np.zeros(1), np.zeros(1), np.zeros(1)
+            return
+        rows = _Rows(estimates, problem.y, problem.groups.codes, self.metric)
+        # The top 100 of a list are the top 50 of half of it.
+        metric = parse_metric(self.metric)
+        one_list = len(problem.groups) == 1 and metric.k is not None
+        halved = f"{metric.name}@{-(-(metric.k or 0) // 2)}" if one_list else self.metric
+        random = check_random_state(self.random_state)
+        points = []
+        for seed in random.randint(2**31, size=_HALVINGS):
+            half = hold_out(problem, 0.5, int(seed))
+            mine, others = rows.take(half, halved), rows.take(~half, halved)
+            points += [mine.points(others.place(), paid), others.points(mine.place(), paid)]
+        costs, qualities = np.array(points).transpose(1, 0, 2)
+        full = qualities[:, -1:]
+        losses = 1.0 - np.divide(qualities, full, out=np.ones_like(qualities), where=full > 0)
+        self.all_cuts_ = np.maximum(np.vstack([rows.place(), np.full((1, len(paid)), -np.inf)]), _NEVER)
+        self.curve_costs_, self.curve_quality_ = costs.mean(axis=0), qualities.mean(axis=0)
+        self.curve_losses_ = losses.mean(axis=0)
+        self.curve_errors_ = losses.std(axis=0) / np.sqrt(len(losses))
+
+    def choose(self, *, budget: float | None = None, max_cost: float | None = None) -> Self:
+        """Take another point of the curve, by the loss that is allowed or the mean cost of an item."""
+        check_is_fitted(self, "all_cuts_")
+        if max_cost is not None:
+            within = np.flatnonzero(self.curve_costs_ <= max_cost * (1 + 1e-12))
+            if not len(within):
+                least = self.curve_costs_.min()
+                raise ValueError(f"max_cost={max_cost:g} is too little: the cheapest cascade costs {least:.4g} an item")
+            self.chosen_ = int(within[np.argmax(self.curve_quality_[within])])
+        else:
+            # Down from the full ranker to the first point over the budget: beyond it a point may be within by luck.
+            allowed = self.budget if budget is None else budget
+            over = np.flatnonzero(self.curve_losses_ + self.curve_errors_ > allowed)
+            within = np.arange(over[-1] + 1 if len(over) else 0, len(self.curve_losses_))
+            self.chosen_ = int(within[np.argmin(self.curve_costs_[within])])
+        self.cuts_ = self.all_cuts_[self.chosen_]
+        return self
+
+    @property
+    def curve_(self) -> list[TradeOff]:
+        """The points of the trade-off, from the narrowest margin to the full ranker."""
+        share = self.curve_costs_ / (self.curve_costs_[-1] or 1.0)
+        columns = (self.curve_costs_, share, self.curve_quality_, self.curve_losses_, self.curve_errors_)
+        return [TradeOff(*point) for point in zip(*(column.tolist() for column in columns), strict=True)]
+
+    def report(self) -> str:
+        """The trade-off as text, with a mark at the point in use."""
+        lines = [f"cost an item  of the full  {self.metric:>10}    loss"]
+        for number, point in enumerate(self.curve_):
+            mark = "  <-" if number == self.chosen_ else ""
+            text = f"{point.cost:12.4g}  {point.share:10.1%}  {point.quality:10.4f}"
+            lines.append(f"{text}  {point.loss:6.1%} ± {point.error:.1%}{mark}")
+        return "\n".join(lines)
+
+    def _predict(self, X: FloatArray, qid: Any) -> FloatArray:
+        return self._cascade(len(X), lambda j, rows: X[rows, j])
+
+    def _predict_lazy(self, features: Features, qid: Any) -> FloatArray:
+        return self._cascade(len(features), features.column)
+
+    def _cascade(self, n_rows: int, column: Any) -> FloatArray:
+        scores, alive = np.full(n_rows, self.means_.sum()), np.arange(n_rows)
+        for j, mean, cut in zip(self.order_.tolist(), self.means_, self.cuts_, strict=True):
+            now = scores[alive] + (self._contribution(j, column(j, alive)) - mean)
+            scores[alive] = now
+            alive = alive[now > cut]
+            if not len(alive):
+                break
+        return scores
+
+    def _check_parameters(self) -> None:
+        check_number("budget", self.budget)
+        check_number("holdout", self.holdout, open_below=True)
+        if self.holdout >= 1:
+            raise ValueError(f"holdout must be less than 1, got {self.holdout!r}")
+        if self.max_cost is not None:
+            check_number("max_cost", self.max_cost, open_below=True)
+        if parse_metric(self.metric).name == "swaps":
+            raise ValueError("metric must be one of which more is better, got 'swaps'")
+
+
+_NEVER = float(np.finfo(np.float64).min)  # the cut-off that drops nothing: JSON has no infinity
+
+
+def _is_fitted(ranker: Any) -> bool:
+    try:
+        check_is_fitted(ranker)
+    except NotFittedError:
+        return False
+    return True
+
+
+def _by_gain(parts: FloatArray, costs: FloatArray) -> IntArray:
+    """Order columns: each time the one that lowers the variance of the sum of the rest most, per cost."""
+    covariance = parts.T @ parts / max(len(parts), 1)
+    left = covariance.sum(axis=1)
+    gain = 2 * left - np.diag(covariance)
+    order = np.empty(len(costs), dtype=np.int64)
+    open_ = np.ones(len(costs), dtype=bool)
+    for place in range(len(costs)):
+        order[place] = j = int(np.argmax(np.where(open_, gain / costs, -np.inf)))
+        open_[j] = False
+        gain = gain - 2 * covariance[j]
+    return order
+
+
+class _Rows:
+    """Held-out rows with their estimates after each stage."""
+
+    def __init__(self, estimates: FloatArray, y: FloatArray, codes: IntArray, metric: str):
+        self.estimates, self.y, self._codes, self._metric = np.ascontiguousarray(estimates), y, codes, metric
+
+    def take(self, rows: Any, metric: str) -> _Rows:
+        """Some of the rows, and what is to be kept of them."""
+        return _Rows(self.estimates[:, rows], self.y[rows], self._codes[rows], metric)
+
+    def points(self, cuts: FloatArray, paid: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Mean cost and metric with each set of cut-offs; the last is without any."""
+        stages = [_kernels.cascade.run_cascade(self.estimates, some) for some in cuts]
+        stages.append(np.full(len(self.y), len(paid) - 1))
+        places = np.arange(len(self.y))
+        quality = [float(np.mean(self._values(self.estimates[stage, places]))) for stage in stages]
+        return np.array([paid[stage].mean() for stage in stages]), np.array(quality)
+
+    def _values(self, scores: FloatArray) -> FloatArray:
+        values = evaluate_queries(self.y, scores, self._codes, [self._metric]).values[self._metric]
+        return np.nan_to_num(values)
+
+    def losses(self) -> FloatArray:
+        """How much the metric falls, as a share, if a row alone goes to the end of its list."""
+        full = self.estimates[-1]
+        before = self._values(full)
+        total = before.sum()
+        losses = np.zeros(len(self.y))
+        if total <= 0:
+            return losses
+        # One row of every query at a time, best first: lists are independent.
+        queries, code = np.unique(self._codes, return_inverse=True)
+        order = np.lexsort((-full, code))
+        starts = np.searchsorted(code[order], np.arange(len(queries)))
+        place = np.empty(len(full), dtype=np.int64)
+        place[order] = np.arange(len(full)) - starts[code[order]]
+        lowest = np.full(len(queries), np.inf)
+        np.minimum.at(lowest, code, self.y)
+        cutoff = parse_metric(self._metric).k or len(full)
+        matter = np.flatnonzero((self.y > lowest[code]) & (place < cutoff))
+        matter = matter[np.lexsort((place[matter], code[matter]))]
+        turn = np.arange(len(matter)) - np.searchsorted(code[matter], code[matter])
+        bottom = full.min() - 1.0
+        for number in range(int(turn.max(initial=-1)) + 1):
+            moved = matter[turn == number]
+            scores = full.copy()
+            scores[moved] = bottom
+            losses[moved] = np.maximum(before - self._values(scores), 0.0)[code[moved]] / total
+        return losses
+
+    def place(self) -> FloatArray:
+        """Cut-offs for every margin, widest last."""
+        losses = self.losses()
+        if not losses.any():
+            return np.full((len(_MARGINS), len(self.estimates)), -np.inf)
+        share = losses / losses.sum()
+        mean = self.estimates @ share
+        spread = np.sqrt((self.estimates - mean[:, None]) ** 2 @ share)
+        cuts = mean - _MARGINS[:, None] * spread
+        cuts[:, -1] = -np.inf
+        return np.asarray(cuts, dtype=np.float64)
