@@ -114,6 +114,14 @@ class Features:
         with np.errstate(invalid="ignore"):
             return np.where(self.evaluations > 0, self.seconds / self.evaluations, np.nan)
 
+    def computed_by_row(self) -> IntArray:
+        """How many cells of each row were computed."""
+        counts = np.zeros(self.shape[0], dtype=np.int64)
+        for known in self._known:
+            if known is not None:
+                counts += known
+        return counts
+
     def column(self, j: int, rows: ArrayLike | None = None) -> FloatArray:
         """The values of column j, of all rows or of some (numbers or a mask). Only cells not yet known are computed."""
         if not 0 <= j < self.shape[1]:

@@ -47,6 +47,8 @@ GRIDS: dict[str, Grid] = {
     "arow": {"r": (0.1, 1.0, 10.0, 100.0)},
     "listnet": {"nu": (0.001, 0.01, 0.1, 1.0, 10.0)},
     "ranknet": _NU,
+    "rankboost": {"n_rounds": (25, 50, 100, 200, 400)},
+    "irankboost": {"lam": (0.01, 0.1, 1.0)},
 }
 
 

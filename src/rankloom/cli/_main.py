@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from rankloom import __version__
+from rankloom.cli.bench import bench
 from rankloom.cli.compare import compare
 from rankloom.cli.demo import demo
 from rankloom.cli.letor import evaluate, fit, predict
@@ -56,5 +57,5 @@ def main() -> None:
     """
 
 
-for command in (demo, fit, predict, evaluate, compare, simulate):
+for command in (demo, fit, predict, evaluate, compare, simulate, bench):
     main.add_command(command)

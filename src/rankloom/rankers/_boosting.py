@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from copy import copy
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,11 +13,14 @@ from rankloom.groups import Preferences
 from rankloom.rankers import _kernels
 from rankloom.rankers.base import check_number
 
-__all__ = ["LARGEST", "LARGEST_STEP", "PairWeights", "check_choice", "check_costs", "spans"]
+__all__ = ["LARGEST", "LARGEST_STEP", "PairWeights", "check_choice", "check_costs", "distinct", "spans", "truncated"]
 
 LARGEST = 1.0 - 1e-9  # of r: a weak ranker that is always right would get infinite weight (ERRATA B11)
 LARGEST_STEP = float(np.arctanh(LARGEST))  # 10.7
 _ORDERED = 40.0  # where the loss has fallen by e^40, all pairs are ordered and nothing is left to learn
+
+
+Boosted = TypeVar("Boosted")
 
 
 class PairWeights:
@@ -104,3 +108,12 @@ def distinct(features: IntArray) -> IntArray:
     """The features in the order in which they were first chosen."""
     _, first = np.unique(features, return_index=True)
     return np.asarray(features[np.sort(first)], dtype=np.int64)
+
+
+def truncated(ranker: Boosted, n_rounds: int, names: tuple[str, ...]) -> Boosted:
+    """A copy of a boosted ranker with the first entries of the arrays that have one a round."""
+    check_number("n_rounds", n_rounds)
+    short = copy(ranker)
+    for name in names:
+        setattr(short, name, getattr(ranker, name)[:n_rounds])
+    return short

@@ -11,7 +11,7 @@ from rankloom.core import FloatArray, IntArray
 from rankloom.groups import Preferences, check_grades, group_rows, preferences
 from rankloom.metrics import evaluate, parse_metric
 from rankloom.rankers import _kernels
-from rankloom.rankers._boosting import LARGEST, PairWeights, check_choice, check_costs, distinct, spans
+from rankloom.rankers._boosting import LARGEST, PairWeights, check_choice, check_costs, distinct, spans, truncated
 from rankloom.rankers._canonical import hold_out, part
 from rankloom.rankers._thresholds import Thresholds
 from rankloom.rankers.base import AdditiveRanker, Problem, Weights, check_number, warn_nothing_to_learn
@@ -41,7 +41,8 @@ class RankBoost(AdditiveRanker):
     n_rounds : number of weak rankers at most.
     weak : "threshold", a feature that is cut at an edge (1 above, 0 below), or "feature", the feature itself, brought
         to [0, 1] by the least and the greatest value in the training rows. The latter gives a linear score.
-    alpha : "exact" (1-D Newton; for thresholds in closed form) or "closed", the minimum of an upper bound.
+    alpha : "closed", the minimum of an upper bound, or "exact" (1-D Newton; for thresholds in closed form), which
+        lowers the training loss faster and ranked unseen queries a little worse in our measurements.
     n_thresholds : how many edges a feature has at most, at equal shares of the rows; None for all.
     max_features : how many different features are used at most.
     costs, cost_weight : what a cell of each feature costs, and how much a feature of mean cost must lower the
@@ -79,8 +80,8 @@ class RankBoost(AdditiveRanker):
         n_rounds: int = 100,
         weak: str = "threshold",
         *,
-        alpha: str = "exact",
-        n_thresholds: int | None = 63,
+        alpha: str = "closed",
+        n_thresholds: int | None = 15,
         max_features: int | None = None,
         costs: ArrayLike | None = None,
         cost_weight: float = 0.0,
@@ -198,6 +199,10 @@ class RankBoost(AdditiveRanker):
         if self.validation_share >= 1:
             raise ValueError(f"validation_share must be less than 1, got {self.validation_share!r}")
         parse_metric(self.metric)
+
+    def truncated(self, n_rounds: int) -> RankBoost:
+        """A copy with the first rounds only."""
+        return truncated(self, n_rounds, ("features_", "thresholds_", "alphas_", "log_losses_"))
 
     @property
     def used_features(self) -> IntArray:

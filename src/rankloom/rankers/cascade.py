@@ -55,9 +55,10 @@ class SoftCascade(Ranker):
     $$ c_s = \sum_i \ell_i e_s(x_i) - z \Big( \sum_i \ell_i \big( e_s(x_i) - \textstyle\sum_k \ell_k e_s(x_k)
        \big)^2 \Big)^{1/2}, $$
 
-    where \(\ell_i\) is how much the metric falls if item i alone goes to the end of its list, as a share of all such
-    falls. Cut-offs fitted closer to the few items that matter lose many like them on other rows. Each \(z\) gives a
-    point of quality against cost, measured on rows that its cut-offs had not seen; the stated budget chooses the point.
+    where \(\ell_i\) is how much the metric falls if item i changes places with the last one of the lowest grade, as a
+    share of all such falls. Cut-offs fitted closer to the few items that matter lose many like them on other rows.
+    Each \(z\) gives a point of quality against cost, measured on rows that its cut-offs had not seen; the stated budget
+    chooses the point.
 
     Parameters
     ----------
@@ -323,19 +324,13 @@ class _Rows:
         quality = [float(np.mean(self._values(self.estimates[stage, places]))) for stage in stages]
         return np.array([paid[stage].mean() for stage in stages]), np.array(quality)
 
-    def _values(self, scores: FloatArray) -> FloatArray:
-        values = evaluate_queries(self.y, scores, self._codes, [self._metric]).values[self._metric]
-        return np.nan_to_num(values)
+    def _values(self, scores: FloatArray, y: FloatArray | None = None) -> FloatArray:
+        grades = self.y if y is None else y
+        return np.nan_to_num(evaluate_queries(grades, scores, self._codes, [self._metric]).values[self._metric])
 
     def losses(self) -> FloatArray:
-        """How much the metric falls, as a share, if a row alone goes to the end of its list."""
+        """How much the metric of its list falls if a row changes grades with the last row of the lowest grade."""
         full = self.estimates[-1]
-        before = self._values(full)
-        total = before.sum()
-        losses = np.zeros(len(self.y))
-        if total <= 0:
-            return losses
-        # One row of every query at a time, best first: lists are independent.
         queries, code = np.unique(self._codes, return_inverse=True)
         order = np.lexsort((-full, code))
         starts = np.searchsorted(code[order], np.arange(len(queries)))
@@ -343,16 +338,18 @@ class _Rows:
         place[order] = np.arange(len(full)) - starts[code[order]]
         lowest = np.full(len(queries), np.inf)
         np.minimum.at(lowest, code, self.y)
-        cutoff = parse_metric(self._metric).k or len(full)
-        matter = np.flatnonzero((self.y > lowest[code]) & (place < cutoff))
+        last = np.zeros(len(queries), dtype=np.int64)
+        low = order[self.y[order] == lowest[code[order]]]
+        last[code[low]] = low  # the last of each query is written last
+        matter = np.flatnonzero((self.y > lowest[code]) & (place < (parse_metric(self._metric).k or len(full))))
         matter = matter[np.lexsort((place[matter], code[matter]))]
         turn = np.arange(len(matter)) - np.searchsorted(code[matter], code[matter])
-        bottom = full.min() - 1.0
-        for number in range(int(turn.max(initial=-1)) + 1):
+        before, losses = self._values(full), np.zeros(len(full))
+        for number in range(int(turn.max(initial=-1)) + 1):  # one row of every query at a time: lists are independent
             moved = matter[turn == number]
-            scores = full.copy()
-            scores[moved] = bottom
-            losses[moved] = np.maximum(before - self._values(scores), 0.0)[code[moved]] / total
+            y = self.y.copy()
+            y[last[code[moved]]], y[moved] = self.y[moved], lowest[code[moved]]
+            losses[moved] = np.maximum(before - self._values(full, y), 0.0)[code[moved]]
         return losses
 
     def place(self) -> FloatArray:

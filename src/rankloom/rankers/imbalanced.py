@@ -5,19 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from rankloom.core import FloatArray, IntArray
 from rankloom.features import Features
 from rankloom.groups import Preferences, preferences
 from rankloom.rankers import _kernels
-from rankloom.rankers._boosting import LARGEST, PairWeights, check_choice, check_costs, distinct, spans
+from rankloom.rankers._boosting import LARGEST, PairWeights, check_choice, check_costs, distinct, spans, truncated
 from rankloom.rankers.base import Problem, Ranker, check_number, warn_nothing_to_learn
 
 __all__ = ["ImbalancedRankBoost"]
 
 # Where the values of a feature lie, from the least to the greatest of the training rows.
 RANGES = {"unit": (0.0, 1.0), "centred": (-0.5, 0.5), "paper": (-1.0, 1.0)}
+_PER_ROUND = (
+    "features_", "inverted_", "thresholds_", "alphas_", "survivors_", "objectives_", "log_losses_",
+)  # fmt: skip
 _REGULARIZERS = ("squared", "exponential", "gap")
 
 
@@ -80,6 +83,14 @@ class ImbalancedRankBoost(Ranker):
     True
     """
 
+    features_: IntArray
+    inverted_: NDArray[np.bool_]
+    thresholds_: FloatArray
+    alphas_: FloatArray
+    survivors_: FloatArray
+    objectives_: FloatArray
+    log_losses_: FloatArray
+
     def __init__(
         self,
         n_rounds: int = 200,
@@ -115,17 +126,15 @@ class ImbalancedRankBoost(Ranker):
             self.low_, self.width_ = spans(X)
             varies = np.flatnonzero(np.isfinite(self.width_))
             self.width_ = np.where(np.isfinite(self.width_), self.width_, 0.0)
-            H = self._scaled(X[:, varies], self.low_[varies], self.width_[varies])
+            H = np.ascontiguousarray(self._scaled(X[:, varies], self.low_[varies], self.width_[varies]))
             rounds = self._boost(H, varies, prefs, price[varies] if len(price) else price) if len(varies) else []
         else:
             warn_nothing_to_learn()
             self.low_, self.width_ = np.zeros(problem.X.shape[1]), np.zeros(problem.X.shape[1])
-        columns = [*zip(*rounds, strict=True)] if rounds else [()] * 7
-        self.features_ = np.array(columns[0], dtype=np.int64)
-        self.inverted_ = np.array(columns[1], dtype=bool)
-        self.thresholds_, self.alphas_, self.survivors_, self.objectives_, self.log_losses_ = (
-            np.array(column, dtype=np.float64) for column in columns[2:]
-        )
+        columns = [*zip(*rounds, strict=True)] if rounds else [()] * len(_PER_ROUND)
+        for name, column in zip(_PER_ROUND, columns, strict=True):
+            kind = {"features_": np.int64, "inverted_": bool}.get(name, np.float64)
+            setattr(self, name, np.array(column, dtype=kind))
 
     def _boost(
         self, H: FloatArray, features: IntArray, prefs: Preferences, price: FloatArray
@@ -188,6 +197,10 @@ class ImbalancedRankBoost(Ranker):
         least, greatest = RANGES[self.scaling]
         share = np.divide(X - low, width, out=np.zeros_like(X), where=width > 0)
         return np.clip(least + (greatest - least) * share, least, greatest)
+
+    def truncated(self, n_rounds: int) -> ImbalancedRankBoost:
+        """A copy with the first rounds only."""
+        return truncated(self, n_rounds, _PER_ROUND)
 
     @property
     def used_features(self) -> IntArray:

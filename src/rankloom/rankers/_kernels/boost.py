@@ -248,6 +248,8 @@ def best_cut(order, f, signed, H, moves, loss, scale, inverted, costs, mirrored)
     total = 0.0
     best = np.inf
     best_place, best_feature, best_r = n - 1, 0, 0.0
+    best_gain = best_total = 0.0
+    best_sums = np.zeros(K)
     n_all = len(f)
     for i in range(n):
         row = order[i]
@@ -271,13 +273,12 @@ def best_cut(order, f, signed, H, moves, loss, scale, inverted, costs, mirrored)
         r = min(max(scale * gain, 0.0), 1.0)
         value = loss * np.sqrt(1.0 - r * r) + moves[i]
         if value < best - TIE * loss:
-            best, best_place, best_r = value, i, r
-            best_feature = 0
-            for k in range(K):
-                if sums[k] == gain:
-                    best_feature = k
-                    break
-                if inverted and total - sums[k] == gain:
-                    best_feature = ~k
-                    break
+            best, best_place, best_r, best_gain, best_total = value, i, r, gain, total
+            best_sums[:] = sums  # which feature it is, is asked once at the end: the best cut moves often
+    if not priced:
+        for k in range(K):
+            if best_sums[k] == best_gain:
+                return best, best_place, k, best_r
+            if inverted and best_total - best_sums[k] == best_gain:
+                return best, best_place, ~k, best_r
     return best, best_place, best_feature, best_r

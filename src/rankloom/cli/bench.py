@@ -1,0 +1,74 @@
+"""bench: the papers' tables and figures, measured here."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from rankloom.cli._options import json_option
+from rankloom.cli._output import emit, progress, table
+
+
+@click.group()
+def bench() -> None:
+    """Measure the methods of the papers and show which of their findings appear.
+
+    \b
+    Example:
+      rankloom bench cascade --quick
+    """
+
+
+@bench.command()
+@click.option("--quick", is_flag=True, help="Fewer and smaller concepts: under a minute.")
+@click.option("--concepts", type=click.IntRange(min=1), help="How many concepts; 20, or 4 with --quick.")
+@click.option("--seed", default=0, show_default=True, help="Seed of the generated concepts.")
+@click.option("--output", "-o", type=click.Path(file_okay=False), help="Write the curves as JSON and plots there.")
+@json_option
+def cascade(quick: bool, concepts: int | None, seed: int, output: str | None, as_json: bool) -> None:
+    """Quality against cost for RankBoost, Imbalanced RankBoost and the soft cascade (Merler et al. 2009).
+
+    Concepts are generated: many weak detectors of a rare kind of item, each of which costs time to ask.
+
+    \b
+    Example:
+      rankloom bench cascade --quick -o cascade/
+    """
+    from rankloom.bench import cascade as paper
+
+    n_concepts = concepts or (4 if quick else 20)
+    size = {"n_items": 9_000, "n_models": 80} if quick else {}
+    made = paper.generated_concepts(n_concepts, random_state=seed, **size)
+    with progress(n_concepts, "boosting") as advance:
+        report = paper.run(made, n_rounds=60 if quick else 100, progress=advance)
+    if output is not None:
+        from rankloom import plots
+
+        folder = Path(output)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "cascade.json").write_text(json.dumps(report.to_dict(), indent=1) + "\n", encoding="utf-8")
+        plots.plot_cascade(report, folder / "quality-against-cost.png")
+        plots.plot_concepts(report, folder / "concepts.png")
+        plots.plot_regularizers(report, folder / "regularizers.png")
+        plots.plot_places(report, folder / "cost-by-place.png")
+    findings = paper.findings(report)
+    if as_json:
+        for finding in findings:
+            emit(finding._asdict())
+        return
+    rows = [
+        [finding.what, f"{finding.found:.3g}", "" if finding.paper is None else f"{finding.paper:g}"]
+        for finding in findings
+    ]
+    table(["finding", "here", "paper"], rows, f"{n_concepts} generated concepts")
+    rows = []
+    for method in paper.METHODS:
+        last = [curve[-1] for curve in report.curves[method].values()]
+        means = [sum(point.quality[metric] for point in last) / len(last) for metric in paper.DEPTHS]
+        asked = sum(point.evaluations for point in last) / len(last)
+        rows.append([method, f"{asked:.1f}", *(f"{value:.3f}" for value in means)])
+    table(["method, all rounds", "features an item", *paper.DEPTHS], rows)
+    if output is not None:
+        click.echo(f"-> {output}")
