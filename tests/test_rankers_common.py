@@ -4,7 +4,16 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rankloom.checks import RANKER_CHECKS
-from rankloom.rankers import RANKERS, MarginRanker, RankingLogisticRegression, RankSVM, make_ranker
+from rankloom.rankers import (
+    RANKERS,
+    ContentAwareRanker,
+    ImbalancedRankBoost,
+    MarginRanker,
+    RankBoost,
+    RankingLogisticRegression,
+    RankSVM,
+    make_ranker,
+)
 
 VARIANTS = [
     *(make_ranker(name) for name in RANKERS),
@@ -15,6 +24,10 @@ VARIANTS = [
     MarginRanker("hinge", "approximate"),
     MarginRanker("squared_hinge", "pointwise"),
     MarginRanker("logistic", penalty="l1", tol=1e-10),
+    RankBoost(weak="feature"),
+    RankBoost(30, alpha="exact", patience=5),
+    ImbalancedRankBoost(50, scaling="centred"),
+    ContentAwareRanker(visual=[-1], gamma=0.1),
 ]
 
 

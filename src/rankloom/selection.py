@@ -48,6 +48,7 @@ GRIDS: dict[str, Grid] = {
     "listnet": {"nu": (0.001, 0.01, 0.1, 1.0, 10.0)},
     "ranknet": _NU,
     "rankboost": {"n_rounds": (25, 50, 100, 200, 400)},
+    "car": {"gamma": (0.0, 0.1, 0.3, 1.0, 3.0, 10.0), "C": (0.1, 1.0, 10.0)},
     "irankboost": {"lam": (0.01, 0.1, 1.0)},
 }
 

@@ -11,7 +11,7 @@ import click
 # Written out, as asking the rankers would load them for --help; a test compares it.
 RANKER_NAMES = (
     "uniform, best, nb, lr, rlr, frlr, ranksvm, opr, opar1, opar2, ogdr, arow, listnet, ranknet, coordascent, "
-    "lambdamart, rankboost, irankboost, softcascade"
+    "lambdamart, rankboost, irankboost, softcascade, car"
 )
 
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object a line instead of tables.")

@@ -39,8 +39,8 @@ def cascade(quick: bool, concepts: int | None, seed: int, output: str | None, as
     from rankloom.bench import cascade as paper
 
     n_concepts = concepts or (4 if quick else 20)
-    size = {"n_items": 9_000, "n_models": 80} if quick else {}
-    made = paper.generated_concepts(n_concepts, random_state=seed, **size)
+    n_items, n_models = (9_000, 80) if quick else (30_000, 200)
+    made = paper.generated_concepts(n_concepts, n_items, n_models, random_state=seed)
     with progress(n_concepts, "boosting") as advance:
         report = paper.run(made, n_rounds=60 if quick else 100, progress=advance)
     if output is not None:

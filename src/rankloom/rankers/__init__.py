@@ -12,6 +12,7 @@ from rankloom.rankers.base import AdditiveRanker, LinearRanker, Ranker
 from rankloom.rankers.baselines import BestFeature, NaiveBayesRanker, UniformCombination
 from rankloom.rankers.boost import RankBoost, select_features
 from rankloom.rankers.cascade import SoftCascade
+from rankloom.rankers.content_aware import ContentAwareRanker, select_content_aware
 from rankloom.rankers.coordinate_ascent import CoordinateAscent
 from rankloom.rankers.imbalanced import ImbalancedRankBoost
 from rankloom.rankers.lambdamart import LambdaMART
@@ -38,6 +39,7 @@ __all__ = [
     "RANKERS",
     "AdditiveRanker",
     "BestFeature",
+    "ContentAwareRanker",
     "CoordinateAscent",
     "FullRankingLogisticRegression",
     "ImbalancedRankBoost",
@@ -65,6 +67,7 @@ __all__ = [
     "make_ranker",
     "pairwise_risk_bounds",
     "rank_consistency",
+    "select_content_aware",
     "select_features",
 ]
 
@@ -89,6 +92,7 @@ RANKERS: dict[str, Callable[..., Ranker]] = {
     "rankboost": RankBoost,
     "irankboost": ImbalancedRankBoost,
     "softcascade": SoftCascade,
+    "car": ContentAwareRanker,
 }
 
 

@@ -55,7 +55,8 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
     added to a feature of all rows of one query leaves the fitted ranker as it is, `rank_consistent` whether a feature
     that orders all pairs of two grades alone can never get a weight against it, `learns_in_order` whether the order of
     the queries matters (that of the rows within a query never does), `grades_are_ordinal` whether only the order and
-    the proportions of grades matter, not their size.
+    the proportions of grades matter, not their size, `list_aware` whether a score depends on the other rows of its
+    query.
     """
 
     # scikit-learn's metadata routing hands qid to fit, predict and score without set_fit_request(...).
@@ -67,6 +68,7 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
     rank_consistent: bool = False
     learns_in_order: bool = False
     grades_are_ordinal: bool = True
+    list_aware: bool = False
 
     def fit(
         self,

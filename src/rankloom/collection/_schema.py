@@ -1,0 +1,87 @@
+"""The tables of a collection, and how an older collection becomes a newer one."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+__all__ = ["BUSY_SECONDS", "connect", "migrate"]
+
+BUSY_SECONDS = 60.0
+
+# Each entry brings a collection from version n to n + 1; entries are never changed, only added.
+MIGRATIONS = (
+    """
+    CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+
+    -- What a file holds, known by its hash: a renamed or copied file is the same content.
+    CREATE TABLE contents (hash TEXT PRIMARY KEY, kind TEXT NOT NULL, bytes INTEGER NOT NULL) WITHOUT ROWID;
+    CREATE INDEX contents_bytes ON contents (bytes);
+
+    CREATE TABLE files (
+        path TEXT PRIMARY KEY, hash TEXT NOT NULL REFERENCES contents, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    CREATE INDEX files_hash ON files (hash);
+
+    -- A picture or a shot. Ids count from 1 without gaps: item i has row i - 1 in every file of vectors.
+    CREATE TABLE items (
+        id INTEGER PRIMARY KEY, hash TEXT NOT NULL REFERENCES contents, shot INTEGER, start REAL, "end" REAL,
+        width INTEGER NOT NULL, height INTEGER NOT NULL, taken TEXT, faces INTEGER, phash INTEGER NOT NULL,
+        thumb_start INTEGER NOT NULL, thumb_bytes INTEGER NOT NULL
+    );
+    CREATE INDEX items_hash ON items (hash);
+
+    -- Texts of the content have the path ''; others belong to a file and go with it.
+    CREATE TABLE texts (item INTEGER NOT NULL, path TEXT NOT NULL, source TEXT NOT NULL, text TEXT NOT NULL);
+    CREATE INDEX texts_item ON texts (item);
+    CREATE INDEX texts_path ON texts (path);
+
+    CREATE TABLE errors (
+        path TEXT PRIMARY KEY, size INTEGER, mtime_ns INTEGER, reason TEXT NOT NULL, at TEXT NOT NULL
+    ) WITHOUT ROWID;
+
+    -- The files of vectors: `rows` is how many are committed, whatever the length of the file is.
+    CREATE TABLE descriptors (
+        name TEXT PRIMARY KEY, version TEXT NOT NULL, dimension INTEGER NOT NULL, kind TEXT NOT NULL,
+        rows INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    CREATE TABLE missing (
+        descriptor TEXT NOT NULL, item INTEGER NOT NULL, PRIMARY KEY (descriptor, item)
+    ) WITHOUT ROWID;
+
+    -- Checksums of what was appended to each file, in bytes.
+    CREATE TABLE blocks (
+        file TEXT NOT NULL, start INTEGER NOT NULL, bytes INTEGER NOT NULL, crc INTEGER NOT NULL,
+        PRIMARY KEY (file, start)
+    ) WITHOUT ROWID;
+
+    CREATE TABLE encoders (name TEXT PRIMARY KEY, settings TEXT NOT NULL) WITHOUT ROWID;
+
+    -- The log of judgements: what was learned can always be rebuilt from it.
+    CREATE TABLE qrels (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, qid TEXT NOT NULL, item INTEGER NOT NULL REFERENCES items,
+        grade REAL NOT NULL, user TEXT NOT NULL, at TEXT NOT NULL
+    );
+    CREATE INDEX qrels_qid ON qrels (qid);
+    """,
+)
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Open the database; every commit is on disk when it returns."""
+    db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    db.execute("PRAGMA journal_mode = WAL")
+    db.execute("PRAGMA synchronous = FULL")
+    db.execute("PRAGMA foreign_keys = ON")
+    return db
+
+
+def migrate(db: sqlite3.Connection) -> None:
+    """Bring the tables up to date."""
+    version = db.execute("PRAGMA user_version").fetchone()[0]
+    if version > len(MIGRATIONS):
+        raise ValueError(
+            f"the collection has version {version}, this Rankloom knows up to {len(MIGRATIONS)}; upgrade it"
+        )
+    for number in range(version, len(MIGRATIONS)):
+        db.executescript(f"BEGIN IMMEDIATE;\n{MIGRATIONS[number]}\nPRAGMA user_version = {number + 1};\nCOMMIT;")

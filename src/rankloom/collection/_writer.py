@@ -1,0 +1,137 @@
+"""Storing described files: vectors first, then the rows of the database that make them count."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from time import monotonic
+
+from rankloom.collection._files import STORED, AppendFile, vector_file
+from rankloom.collection.collection import THUMBNAILS, Collection
+from rankloom.collection.describing import DescribedFile, DescribedItem, as_stored
+
+__all__ = ["Writer"]
+
+BATCH_ITEMS = 200
+BATCH_SECONDS = 2.0
+
+
+class Writer:
+    """Collects described files and commits them in batches; a file counts from the commit on.
+
+    Blocks of vectors and thumbnails are on disk before the transaction that counts them begins. After a crash they are
+    beyond the committed length and are overwritten.
+    """
+
+    def __init__(self, collection: Collection):
+        self._collection = collection
+        self._files: dict[str, AppendFile] = {}
+        self._waiting: list[DescribedFile] = []
+        self._since = monotonic()
+        self.items = 0
+        self.stored = 0  # contents that were new
+        self.followed = 0  # files with a content that was known: renamed, copied, touched
+        self.failed = 0
+
+    def add(self, described: DescribedFile) -> None:
+        """Take a file; commit if enough have come together."""
+        self._waiting.append(described)
+        count = sum(len(one.items or ()) for one in self._waiting)
+        if count >= BATCH_ITEMS or monotonic() - self._since > BATCH_SECONDS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Commit what was taken."""
+        if self._waiting:
+            self._commit(self._waiting)
+            self._waiting = []
+        self._since = monotonic()
+
+    def close(self) -> None:
+        """Close the files; what was not flushed is not stored."""
+        for file in self._files.values():
+            file.close()
+
+    def _file(self, name: str) -> AppendFile:
+        if name not in self._files:
+            self._files[name] = AppendFile(self._collection.folder / name)
+        return self._files[name]
+
+    def _commit(self, described: list[DescribedFile]) -> None:
+        db = self._collection.db
+        fresh: dict[str, DescribedFile] = {}
+        for one in described:
+            known = db.execute("SELECT 1 FROM contents WHERE hash = ?", (one.hash,)).fetchone()
+            if one.error is None and one.items is not None and known is None:
+                fresh.setdefault(one.hash, one)
+        items = [(one, item) for one in fresh.values() for item in one.items or ()]
+        first = len(self._collection) + 1
+        blocks = self._append_vectors([item for _, item in items])
+        thumbs = self._append_thumbnails([item for _, item in items])
+        blocks += thumbs[1]
+        for name in {block[0] for block in blocks}:
+            self._file(name).sync()
+        with self._collection.transaction():
+            for one in fresh.values():
+                db.execute("INSERT INTO contents VALUES (?, ?, ?)", (one.hash, one.kind, one.size))
+            for number, ((one, item), place) in enumerate(zip(items, thumbs[0], strict=True), first):
+                db.execute(
+                    "INSERT INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    (
+                        number, one.hash, item.shot, item.start, item.end, item.width, item.height, item.taken,
+                        item.faces, item.phash, *place,
+                    ),
+                )  # fmt: skip
+                db.executemany(
+                    "INSERT INTO texts VALUES (?, '', ?, ?)", [(number, source, text) for text, source in item.texts]
+                )
+            db.execute("UPDATE descriptors SET rows = ?", (first + len(items) - 1,))
+            db.executemany("INSERT OR REPLACE INTO blocks VALUES (?, ?, ?, ?)", blocks)
+            for one in described:
+                self._store_file(one)
+        self.items += len(items)
+        self.stored += len(fresh)
+
+    def _append_vectors(self, items: list[DescribedItem]) -> list[tuple[str, int, int, int]]:
+        blocks = []
+        for stored in self._collection.descriptors() if items else ():
+            data = b"".join(as_stored(item.vectors[stored.name]) for item in items)
+            expected = len(items) * stored.dimension * STORED.itemsize
+            if len(data) != expected:
+                raise ValueError(f"vectors of {stored.name} have {len(data)} bytes instead of {expected}")
+            name = vector_file(stored.name, stored.version)
+            start = stored.rows * stored.dimension * STORED.itemsize
+            blocks.append((name, start, len(data), self._file(name).write(start, data)))
+        return blocks
+
+    def _append_thumbnails(
+        self, items: list[DescribedItem]
+    ) -> tuple[list[tuple[int, int]], list[tuple[str, int, int, int]]]:
+        if not items:
+            return [], []
+        row = self._collection.db.execute("SELECT coalesce(max(thumb_start + thumb_bytes), 0) FROM items").fetchone()
+        start = end = int(row[0])
+        places = []
+        for item in items:
+            places.append((end, len(item.thumbnail)))
+            end += len(item.thumbnail)
+        data = b"".join(item.thumbnail for item in items)
+        return places, [(THUMBNAILS, start, len(data), self._file(THUMBNAILS).write(start, data))]
+
+    def _store_file(self, one: DescribedFile) -> None:
+        """The row of a file: which content it holds now, its texts, or why it could not be read."""
+        db = self._collection.db
+        db.execute("DELETE FROM errors WHERE path = ?", (one.path,))
+        db.execute("DELETE FROM texts WHERE path = ? AND source != 'caption'", (one.path,))
+        if one.error is not None:
+            now = datetime.now(UTC).isoformat(timespec="seconds")
+            db.execute("DELETE FROM files WHERE path = ?", (one.path,))
+            db.execute("INSERT INTO errors VALUES (?, ?, ?, ?, ?)", (one.path, one.size, one.mtime_ns, one.error, now))
+            self.failed += 1
+            return
+        if one.items is None:
+            self.followed += 1
+        db.execute("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)", (one.path, one.hash, one.size, one.mtime_ns))
+        ids = [row[0] for row in db.execute("SELECT id FROM items WHERE hash = ? ORDER BY id", (one.hash,))]
+        rows = [(number, one.path, source, text) for number in ids for text, source in one.texts]
+        rows += [(number, one.path, "subtitle", text) for number, text in zip(ids, one.subtitles, strict=False) if text]
+        db.executemany("INSERT INTO texts VALUES (?, ?, ?, ?)", rows)

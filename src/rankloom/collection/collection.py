@@ -1,0 +1,285 @@
+"""A collection: the folder that holds what is known about pictures and videos."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+from numpy.typing import NDArray
+
+from rankloom.collection._files import mapped, vector_file
+from rankloom.collection._schema import connect, migrate
+from rankloom.core import Qrel
+
+__all__ = ["Collection", "Info", "Item", "StoredDescriptor"]
+
+DATABASE = "rankloom.db"
+THUMBNAILS = "thumbnails.bin"
+
+
+class Item(NamedTuple):
+    """A picture, or a shot of a video with its times in seconds. `paths` are the files that hold it now."""
+
+    id: int
+    kind: str
+    paths: tuple[str, ...]
+    shot: int | None
+    start: float | None
+    end: float | None
+    width: int
+    height: int
+    taken: str | None
+    faces: int | None
+
+    @property
+    def path(self) -> str:
+        """The first of its files; empty if none is there any more."""
+        return self.paths[0] if self.paths else ""
+
+
+class StoredDescriptor(NamedTuple):
+    """A descriptor whose vectors the collection holds, for the first `rows` items."""
+
+    name: str
+    version: str
+    dimension: int
+    kind: str
+    rows: int
+
+
+@dataclass(frozen=True)
+class Info:
+    """Counts and sizes of a collection."""
+
+    folder: str
+    files: int
+    pictures: int
+    videos: int
+    items: int
+    shots: int
+    hidden: int
+    duplicates: int
+    texts: int
+    errors: int
+    marks: int
+    descriptors: tuple[StoredDescriptor, ...]
+    bytes: int
+
+
+class Collection:
+    """Open a collection, or make one.
+
+    Any number of processes and threads may read while one indexes. A mark is on disk when `mark` returns.
+
+    Parameters
+    ----------
+    folder : where it is.
+    create : make it if it is not there.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, Collection(folder, create=True) as collection:
+    ...     collection.info().items
+    0
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], *, create: bool = False):
+        self.folder = Path(folder).absolute()
+        database = self.folder / DATABASE
+        if not database.is_file():
+            if not create:
+                raise FileNotFoundError(
+                    f"{self.folder} is not a collection; make one with: rankloom index PATH -c {folder}"
+                )
+            self.folder.mkdir(parents=True, exist_ok=True)
+        self._local = threading.local()
+        self._connections: list[sqlite3.Connection] = []
+        self._guard = threading.Lock()
+        migrate(self.db)
+
+    @property
+    def db(self) -> sqlite3.Connection:
+        """The database connection of this thread."""
+        found: sqlite3.Connection | None = getattr(self._local, "db", None)
+        if found is None:
+            found = self._local.db = connect(self.folder / DATABASE)
+            with self._guard:
+                self._connections.append(found)
+        return found
+
+    def close(self) -> None:
+        """Close the database."""
+        with self._guard:
+            for connection in self._connections:
+                connection.close()
+            self._connections.clear()
+        self._local = threading.local()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Changes that happen together or not at all."""
+        self.db.execute("BEGIN IMMEDIATE")
+        try:
+            yield self.db
+        except BaseException:
+            self.db.execute("ROLLBACK")
+            raise
+        self.db.execute("COMMIT")
+
+    @contextmanager
+    def indexing(self) -> Iterator[None]:
+        """Be the one process that adds items; a second one gets an error that says so."""
+        with open(self.folder / "index.lock", "a+", encoding="utf-8") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                lock.seek(0)
+                holder = lock.read().strip() or "another process"
+                raise ValueError(
+                    f"{self.folder} is being indexed by process {holder}; wait until it has ended, or stop it"
+                ) from None
+            lock.truncate(0)
+            lock.write(str(os.getpid()))
+            lock.flush()
+            yield
+
+    # Reading ---------------------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        """How many items were ever added; also the number of rows of each file of vectors."""
+        return int(self.db.execute("SELECT coalesce(max(id), 0) FROM items").fetchone()[0])
+
+    def items(self, ids: Sequence[int] | None = None) -> list[Item]:
+        """Items by their ids, in that order; or all that have a file, in the order in which they came."""
+        if ids is None:
+            rows = self.db.execute(f"{_ITEMS} WHERE items.hash IN (SELECT hash FROM files) ORDER BY items.id")
+            return [self._item(row) for row in rows.fetchall()]
+        found = []
+        for one in ids:
+            row = self.db.execute(f"{_ITEMS} WHERE items.id = ?", (int(one),)).fetchone()
+            if row is None:
+                raise KeyError(f"there is no item {one}")
+            found.append(self._item(row))
+        return found
+
+    def _item(self, row: Sequence[Any]) -> Item:
+        paths = self.db.execute("SELECT path FROM files WHERE hash = ? ORDER BY path", (row[1],)).fetchall()
+        kind = "shot" if row[2] is not None else "picture"
+        return Item(row[0], kind, tuple(path for (path,) in paths), *row[2:])
+
+    def present(self) -> NDArray[Any]:
+        """For every item whether a file holds it now."""
+        import numpy as np
+
+        found = np.zeros(len(self), dtype=bool)
+        for (one,) in self.db.execute("SELECT id FROM items WHERE hash IN (SELECT hash FROM files)"):
+            found[one - 1] = True
+        return found
+
+    def find(self, path: str | os.PathLike[str]) -> list[Item]:
+        """The items of a file."""
+        row = self.db.execute("SELECT hash FROM files WHERE path = ?", (os.path.abspath(path),)).fetchone()
+        if row is None:
+            return []
+        ids = self.db.execute("SELECT id FROM items WHERE hash = ? ORDER BY id", row).fetchall()
+        return self.items([one for (one,) in ids])
+
+    def texts(self, item: int) -> list[tuple[str, str]]:
+        """The texts of an item and where each is from: name, folder, sidecar, embedded, caption, subtitle, tag."""
+        rows = self.db.execute("SELECT DISTINCT text, source FROM texts WHERE item = ? ORDER BY rowid", (item,))
+        return [(text, source) for text, source in rows.fetchall()]
+
+    def descriptors(self) -> list[StoredDescriptor]:
+        """The descriptors whose vectors are here."""
+        rows = self.db.execute("SELECT name, version, dimension, kind, rows FROM descriptors ORDER BY name")
+        return [StoredDescriptor(*row) for row in rows.fetchall()]
+
+    def vectors(self, name: str) -> NDArray[Any]:
+        """The vectors of a descriptor, memory-mapped: row i belongs to item i + 1."""
+        row = self.db.execute(
+            "SELECT name, version, dimension, kind, rows FROM descriptors WHERE name = ?", (name,)
+        ).fetchone()
+        if row is None:
+            known = ", ".join(one.name for one in self.descriptors()) or "none"
+            raise ValueError(f"the collection has no vectors of {name!r}; it has {known}")
+        stored = StoredDescriptor(*row)
+        return mapped(self.folder / vector_file(stored.name, stored.version), stored.rows, stored.dimension)
+
+    def thumbnail(self, item: int) -> bytes:
+        """The thumbnail of an item, a JPEG."""
+        row = self.db.execute("SELECT thumb_start, thumb_bytes FROM items WHERE id = ?", (item,)).fetchone()
+        if row is None:
+            raise KeyError(f"there is no item {item}")
+        with open(self.folder / THUMBNAILS, "rb") as file:
+            file.seek(row[0])
+            return file.read(row[1])
+
+    def errors(self) -> list[tuple[str, str]]:
+        """The files that could not be read, with the reason."""
+        return list(self.db.execute("SELECT path, reason FROM errors ORDER BY path").fetchall())
+
+    def info(self) -> Info:
+        """Counts and sizes."""
+
+        def count(sql: str) -> int:
+            return int(self.db.execute(sql).fetchone()[0])
+
+        here = "hash IN (SELECT hash FROM files)"
+        return Info(
+            folder=str(self.folder),
+            files=count("SELECT count(*) FROM files"),
+            pictures=count(f"SELECT count(*) FROM contents WHERE kind = 'picture' AND {here}"),
+            videos=count(f"SELECT count(*) FROM contents WHERE kind = 'video' AND {here}"),
+            items=count(f"SELECT count(*) FROM items WHERE {here}"),
+            shots=count(f"SELECT count(*) FROM items WHERE shot IS NOT NULL AND {here}"),
+            hidden=count(f"SELECT count(*) FROM items WHERE NOT {here}"),
+            duplicates=count("SELECT count(*) - count(DISTINCT hash) FROM files"),
+            texts=count("SELECT count(*) FROM texts"),
+            errors=count("SELECT count(*) FROM errors"),
+            marks=count("SELECT count(*) FROM qrels"),
+            descriptors=tuple(self.descriptors()),
+            bytes=sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file()),
+        )
+
+    # Marks -----------------------------------------------------------------------------------------------------------
+
+    def mark(self, qid: str, item: int, grade: float, user: str = "") -> int:
+        """Append a judgement to the log; it is on disk when this returns its number."""
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        with self.transaction() as db:
+            if db.execute("SELECT 1 FROM items WHERE id = ?", (item,)).fetchone() is None:
+                raise KeyError(f"there is no item {item}")
+            cursor = db.execute(
+                "INSERT INTO qrels (qid, item, grade, user, at) VALUES (?, ?, ?, ?, ?)",
+                (qid, item, float(grade), user, now),
+            )
+        return int(cursor.lastrowid or 0)
+
+    def marks(self) -> list[Qrel]:
+        """The judgements as they stand: of several of a query, item and user the last."""
+        rows = self.db.execute(
+            "SELECT qid, item, grade FROM qrels "
+            "WHERE id IN (SELECT max(id) FROM qrels GROUP BY qid, item, user) ORDER BY id"
+        )
+        return [Qrel(qid, str(item), grade) for qid, item, grade in rows.fetchall()]
+
+
+_ITEMS = (
+    'SELECT items.id, items.hash, items.shot, items.start, items."end", items.width, items.height, items.taken, '
+    "items.faces FROM items"
+)

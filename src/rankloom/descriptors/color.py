@@ -1,0 +1,177 @@
+"""Colour: histograms, moments, correlogram, layout."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom.descriptors._prepared import Image, Prepared, Vector, cells, normalized, prepare
+
+__all__ = ["color_correlogram", "color_layout", "color_moments", "hsv_histogram", "spatial_color_histogram"]
+
+GREY = 26  # a saturation below this is a grey: its hue is noise
+
+
+def hsv_histogram(image: Image | Prepared) -> Vector:
+    """Shares of 166 colours: 18 hues x 3 saturations x 3 values, and 4 greys.
+
+    References
+    ----------
+    Swain & Ballard, Color indexing, IJCV 7 (1991) 11-32. The 166 colours: Smith & Chang, VisualSEEk, ACM Multimedia
+    1996, section 3.1.
+
+    Examples
+    --------
+    >>> red = np.zeros((8, 8, 3), np.uint8); red[..., 0] = 255
+    >>> histogram = hsv_histogram(red)
+    >>> histogram.shape, int(histogram.argmax()), float(histogram.max())
+    ((166,), 8, 1.0)
+    """
+    return normalized(np.bincount(quantized(prepare(image), 18, 3, 3, 4).ravel(), minlength=166))
+
+
+def spatial_color_histogram(image: Image | Prepared) -> Vector:
+    """Shares of 31 colours (7 hues x 2 saturations x 2 values, and 3 greys) in each cell of a 4 x 4 grid.
+
+    References
+    ----------
+    Stricker & Dimai, Color indexing with weak spatial constraints, SPIE 2670 (1996) 29-40.
+
+    Examples
+    --------
+    >>> spatial_color_histogram(np.zeros((8, 8, 3), np.uint8)).reshape(16, 31).sum(1).tolist() == [1 / 16] * 16
+    True
+    """
+    colors = cells(quantized(prepare(image), 7, 2, 2, 3), 4).astype(np.intp)
+    counts = np.bincount((colors + 31 * np.arange(16)[:, None]).ravel(), minlength=16 * 31)
+    return normalized(counts)
+
+
+def color_moments(image: Image | Prepared) -> Vector:
+    """Mean, standard deviation and cube root of the third moment of L, a, b in each cell of a 4 x 4 grid.
+
+    References
+    ----------
+    Stricker & Orengo, Similarity of color images, SPIE 2420 (1995) 381-392, eq. 6-8; in cells as in NUS-WIDE
+    (Chua et al., CIVR 2009).
+
+    Examples
+    --------
+    >>> moments = color_moments(np.full((8, 8, 3), 255, np.uint8)).reshape(3, 3, 16)
+    >>> moments[:, 0, 0].tolist()
+    [1.0, 0.0, 0.0]
+    """
+    lab = cv2.cvtColor(prepare(image).square, cv2.COLOR_RGB2LAB)
+    blocks = np.stack([cells(plane, 4) for plane in cv2.split(lab)]).astype(np.float32) / np.float32(255)
+    mean = blocks.mean(2)
+    centred = blocks - mean[..., None]
+    squares = centred * centred
+    deviation = np.sqrt(squares.mean(2))
+    squares *= centred
+    skew = np.cbrt(squares.mean(2))
+    mean[1:] -= np.float32(128 / 255)  # OpenCV stores a and b with 128 added
+    return np.stack([mean, deviation, skew]).astype(np.float32).ravel()
+
+
+def color_correlogram(image: Image | Prepared) -> Vector:
+    r"""How often a pixel of a colour meets its own colour at distance 1, 3, 5 and 7, for 32 HSV colours.
+
+    \(\alpha_c^{(k)} = \Pr[\, I(p') = c \mid I(p) = c,\ |p - p'|_\infty = k \,]\), all of them scaled to the sum 1.
+
+    References
+    ----------
+    Huang, Kumar, Mitra, Zhu & Zabih, Image indexing using color correlograms, CVPR 1997, eq. 2-4.
+
+    Examples
+    --------
+    >>> correlogram = color_correlogram(np.zeros((8, 8, 3), np.uint8)).reshape(4, 32)
+    >>> correlogram[:, 28].tolist()
+    [0.25, 0.25, 0.25, 0.25]
+    """
+    colors = quantized(prepare(image), 7, 2, 2, 4)
+    return normalized(np.stack([same_at(colors, distance) for distance in (1, 3, 5, 7)]))
+
+
+def same_at(colors: Image, distance: int, n_colors: int = 32) -> NDArray[np.float64]:
+    """For each colour the share of the pixels at a (chessboard) distance from one of its pixels that have it too."""
+    height, width = colors.shape
+    same = np.zeros(colors.shape, np.uint8)
+    for down, right in _half_ring(distance):
+        rows, below = slice(0, height - down), slice(down, height)
+        left, beside = slice(max(0, -right), width - max(0, right)), slice(max(0, right), width - max(0, -right))
+        same[rows, left] += colors[rows, left] == colors[below, beside]
+    found = np.bincount(colors.ravel(), weights=same.ravel(), minlength=n_colors)
+    possible = np.bincount(colors.ravel(), weights=_ring_sizes(height, width, distance).ravel(), minlength=n_colors)
+    return 2 * found / np.maximum(possible, 1)  # a pair is met once and counts for both of its pixels
+
+
+@cache
+def _ring_sizes(height: int, width: int, distance: int) -> NDArray[np.float64]:
+    """How many pixels of the picture lie at a distance from each pixel."""
+
+    def within(side: int, reach: int) -> NDArray[np.float64]:
+        place = np.arange(side)
+        return np.minimum(place + reach, side - 1) - np.maximum(place - reach, 0) + 1.0
+
+    square = np.outer(within(height, distance), within(width, distance))
+    return np.asarray(square - np.outer(within(height, distance - 1), within(width, distance - 1)))
+
+
+@cache
+def _half_ring(distance: int) -> tuple[tuple[int, int], ...]:
+    """One of each two opposite steps to the pixels at a distance: a pair is met once and holds both directions."""
+    ring = range(-distance, distance + 1)
+    steps = [(down, right) for down in ring for right in ring if max(abs(down), abs(right)) == distance]
+    return tuple(step for step in steps if step > (0, 0))
+
+
+def color_layout(image: Image | Prepared) -> Vector:
+    """The first 21 luma and 10 + 10 chroma coefficients (zigzag order) of the cosine transform of 8 x 8 mean colours.
+
+    References
+    ----------
+    Kasutani & Yamada, The MPEG-7 color layout descriptor, ICIP 2001; ISO/IEC 15938-3, section 6.6. Not quantised.
+
+    Examples
+    --------
+    >>> color_layout(np.full((8, 8, 3), 255, np.uint8))[:2].round(3).tolist()
+    [8.0, 0.0]
+    """
+    small = cv2.resize(prepare(image).square, (8, 8), interpolation=cv2.INTER_AREA)
+    planes = cv2.cvtColor(small, cv2.COLOR_RGB2YCrCb).astype(np.float32) / np.float32(255)
+    planes[..., 1:] -= np.float32(128 / 255)
+    order = _zigzag(8)
+    return np.concatenate([cv2.dct(planes[..., i].copy()).ravel()[order[:n]] for i, n in ((0, 21), (2, 10), (1, 10))])
+
+
+@cache
+def _zigzag(n: int) -> NDArray[np.intp]:
+    """The numbers of the entries of an n x n matrix along its anti-diagonals, as JPEG orders coefficients.
+
+    >>> _zigzag(3).tolist()
+    [0, 1, 3, 6, 4, 2, 5, 7, 8]
+    """
+    entries = [(row, column) for row in range(n) for column in range(n)]
+    entries.sort(key=lambda e: (sum(e), e[0] if sum(e) % 2 else e[1]))
+    return np.array([row * n + column for row, column in entries], np.intp)
+
+
+def quantized(picture: Prepared, hues: int, saturations: int, values: int, greys: int) -> Image:
+    """The number of the HSV colour of each pixel of the square; the greys have the last numbers."""
+    hue, saturation, value = cv2.split(picture.hsv)
+    by_hue, by_saturation, by_value, by_grey = _tables(hues, saturations, values, greys)
+    color = cv2.LUT(hue, by_hue) + cv2.LUT(saturation, by_saturation) + cv2.LUT(value, by_value)
+    return np.asarray(np.where(saturation < GREY, cv2.LUT(value, by_grey), color), np.uint8)
+
+
+@cache
+def _tables(hues: int, saturations: int, values: int, greys: int) -> tuple[Image, ...]:
+    level = np.arange(256)
+    # Hue bins are centred on their colour: pure red, hue 0, must not fall apart into the first and the last one.
+    hue = ((level * hues + 90) // 180) % hues * (saturations * values)
+    saturation = np.clip((level - GREY) * saturations // (256 - GREY), 0, None) * values
+    tables = (hue, saturation, level * values // 256, hues * saturations * values + level * greys // 256)
+    return tuple(table.astype(np.uint8) for table in tables)

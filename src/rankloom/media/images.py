@@ -1,0 +1,168 @@
+"""Read pictures: any common format, upright, as RGB bytes, at a bounded size and cost."""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom.media.errors import MediaError, reason
+
+__all__ = ["MAX_PIXELS", "MAX_SIDE", "open_image", "read_image"]
+
+MAX_SIDE = 512
+MAX_PIXELS = 100_000_000
+# Only formats whose decoders are meant for files from anywhere: no PostScript, no Windows metafiles.
+FORMATS = ("JPEG", "MPO", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF", "HEIF")
+
+Source = str | os.PathLike[str] | bytes
+
+
+def read_image(source: Source, *, max_side: int | None = MAX_SIDE, max_pixels: int = MAX_PIXELS) -> NDArray[np.uint8]:
+    """Read a picture as an RGB array of shape (height, width, 3), upright as its EXIF orientation says.
+
+    Transparency is laid on white; grey, palette, CMYK and 16-bit pictures become RGB; of an animation the first frame
+    is taken. JPEG files much larger than `max_side` are decoded at a half, a quarter or an eighth of their size.
+
+    Parameters
+    ----------
+    source : the path of a file, or its content as bytes
+    max_side : a larger picture is made smaller until its longer side has so many pixels; None leaves it
+    max_pixels : a picture that would decode to more is refused; its header is enough to tell
+
+    Raises
+    ------
+    MediaError
+        If it cannot be read, with the reason in one line.
+
+    Examples
+    --------
+    >>> from PIL import Image
+    >>> file = io.BytesIO()
+    >>> Image.new("L", (1000, 500), 77).save(file, "PNG")
+    >>> picture = read_image(file.getvalue(), max_side=100)
+    >>> picture.shape, picture[0, 0].tolist()
+    ((50, 100, 3), [77, 77, 77])
+    """
+    with open_image(source) as image:
+        if max_side is not None:
+            image.draft(None, _fitted(image.size, max_side))  # only JPEG knows how; others do nothing
+        width, height = image.size
+        if width * height > max_pixels:
+            raise MediaError(f"{width} x {height} pixels are more than the limit of {max_pixels:,}")
+        turn = _orientation(image)
+        rgb = _rgb(image)
+        if max_side is not None and max(rgb.size) > max_side:
+            from PIL import Image
+
+            rgb = rgb.resize(_fitted(rgb.size, max_side), Image.Resampling.BOX)
+        return _upright(np.asarray(rgb, np.uint8), turn)
+
+
+@contextmanager
+def open_image(source: Source) -> Iterator[Any]:
+    """Open a picture with Pillow without decoding it; whatever goes wrong then or later becomes a MediaError."""
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        with warnings.catch_warnings():
+            # Pillow warns of odd metadata and of large pictures; the first is no fault and the second has a limit here.
+            warnings.filterwarnings("ignore", module="PIL")
+            with _opened(source) as file, Image.open(file, formats=_formats()) as image:
+                yield image
+    except MediaError:
+        raise
+    except UnidentifiedImageError as error:
+        raise MediaError(_unidentified(source)) from error
+    except Exception as error:  # decoders raise nearly anything on hostile files, and no file may stop a run
+        raise MediaError(f"cannot be decoded: {reason(error)}") from error
+
+
+@cache
+def _formats() -> tuple[str, ...]:
+    """The formats that this Pillow reads; HEIC needs a decoder of its own, which is used where it is installed."""
+    from PIL import Image
+
+    try:
+        from pillow_heif import register_heif_opener
+    except ImportError:
+        pass
+    else:
+        register_heif_opener()
+    Image.init()
+    return tuple(name for name in FORMATS if name in Image.OPEN)
+
+
+def _opened(source: Source) -> Any:
+    if isinstance(source, bytes):
+        return io.BytesIO(source)
+    if not stat.S_ISREG(os.stat(source).st_mode):  # asked before opening: a pipe would wait for ever
+        raise MediaError("not a regular file")
+    return open(source, "rb")
+
+
+def _unidentified(source: Source) -> str:
+    with _opened(source) as file:
+        head = file.read(16)
+    if not head:
+        return "the file is empty"
+    if head[4:12] in (b"ftypheic", b"ftypheix", b"ftypmif1", b"ftypheim", b"ftypheis", b"ftyphevc"):
+        return "a HEIC picture; to read it: pip install pillow-heif"
+    if head[4:12] in (b"ftypavif", b"ftypavis"):
+        return "an AVIF picture, which this Pillow cannot read; pip install --upgrade pillow"
+    return "not a picture in a known format"
+
+
+def _fitted(size: tuple[int, int], side: int) -> tuple[int, int]:
+    scale = min(1.0, side / max(size))
+    return max(1, round(size[0] * scale)), max(1, round(size[1] * scale))
+
+
+def _rgb(image: Any) -> Any:
+    """The decoded picture in the mode RGB."""
+    from PIL import Image
+
+    if image.mode in ("RGBA", "LA", "PA", "RGBa", "La") or "transparency" in image.info:
+        image = image.convert("RGBA")
+        white = Image.new("RGBA", image.size, "white")
+        return Image.alpha_composite(white, image).convert("RGB")
+    if image.mode.startswith(("I", "F")):
+        return Image.fromarray(_eight_bits(np.asarray(image))).convert("RGB")
+    return image if image.mode == "RGB" else image.convert("RGB")
+
+
+def _eight_bits(values: NDArray[Any]) -> NDArray[np.uint8]:
+    """Numbers of more than eight bits: 16-bit ones by their range, fractions as 0..1, all else between its ends."""
+    finite = np.nan_to_num(values.astype(np.float64), posinf=0.0, neginf=0.0)
+    low, high = float(finite.min()), float(finite.max())
+    if low >= 0 and values.dtype.kind in "iu" and high <= 65535:
+        low, high = 0.0, 65535.0 if high > 255 or values.dtype.itemsize == 2 else 255.0
+    elif low >= 0 and values.dtype.kind == "f" and high <= 255:
+        low, high = 0.0, 1.0 if high <= 1 else 255.0
+    return np.asarray((finite - low) * (255 / max(high - low, 1e-9)) + 0.5).clip(0, 255).astype(np.uint8)
+
+
+def _orientation(image: Any) -> int:
+    try:
+        return int(image.getexif().get(0x0112, 1))
+    except Exception:  # broken metadata must not hide a good picture
+        return 1
+
+
+def _upright(pixels: NDArray[np.uint8], orientation: int) -> NDArray[np.uint8]:
+    """Undo the rotation and mirroring that the values 2 to 8 of the EXIF orientation stand for."""
+    if orientation in (5, 6, 7, 8):
+        pixels = pixels.swapaxes(0, 1)
+    if orientation in (2, 3, 6, 7):
+        pixels = pixels[:, ::-1]
+    if orientation in (3, 4, 7, 8):
+        pixels = pixels[::-1]
+    return np.ascontiguousarray(pixels)

@@ -1,0 +1,219 @@
+"""Cut videos into shots, in one pass and bounded memory, with key frames."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom.media.errors import MediaError, reason
+
+__all__ = ["DETECTORS", "KeyFrame", "Shot", "read_shots"]
+
+MAX_SIDE = 512
+MAX_PIXELS = 50_000_000  # of a frame; 8K has 33 million
+DETECTOR_SIDE = 256  # cuts are looked for in frames of this longer side, as PySceneDetect does by default
+RECENT = 32  # frames kept in any case: a detector may tell a cut later than it was, by up to its shortest shot
+MOST_CANDIDATES = 24  # frames of a shot kept until its end shows which of them lie well
+# Only containers of video: a playlist in disguise could make the decoder open other files or addresses.
+CONTAINERS = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpeg,mpegts,mpegvideo,asf,flv,ogg,gif,h264,hevc,ivf,m4v"
+
+
+class KeyFrame(NamedTuple):
+    """A frame that stands for its shot: number (from 0), time in seconds, RGB array."""
+
+    frame: int
+    time: float
+    image: NDArray[np.uint8]
+
+
+class Shot(NamedTuple):
+    """A shot: frames `start_frame` to `end_frame` (both in it), times `start` to `end` in seconds, key frames."""
+
+    number: int
+    start_frame: int
+    end_frame: int
+    start: float
+    end: float
+    key_frames: tuple[KeyFrame, ...]
+
+
+def _content() -> Any:
+    from scenedetect.detectors import ContentDetector
+
+    return ContentDetector()
+
+
+def _adaptive() -> Any:
+    from scenedetect.detectors import AdaptiveDetector
+
+    return AdaptiveDetector()
+
+
+DETECTORS: dict[str, Callable[[], Any]] = {"content": _content, "adaptive": _adaptive}
+
+
+def read_shots(
+    path: str | os.PathLike[str],
+    detector: str | Callable[[], Any] = "adaptive",
+    *,
+    key_frames: int = 1,
+    max_side: int = MAX_SIDE,
+    threads: int = 1,
+) -> Iterator[Shot]:
+    """Yield the shots of a video as they end; only some frames of the current shot are in memory.
+
+    Damaged stretches are skipped. A file without a single readable frame raises a MediaError.
+
+    Parameters
+    ----------
+    path : a file in any container that PyAV reads
+    detector : "adaptive" (cuts where the change of hue, saturation and brightness stands out from its neighbours:
+        better with fast motion), "content" (where it passes a fixed limit), or a function that makes a detector of
+        PySceneDetect
+    key_frames : so many a shot at most, spread evenly over it
+    max_side : the longer side of the key frames
+    threads : of the decoder
+
+    References
+    ----------
+    Castellano, PySceneDetect, scenedetect.com: ContentDetector and AdaptiveDetector with their default thresholds.
+    """
+    if not callable(detector) and detector not in DETECTORS:
+        raise ValueError(f"unknown detector {detector!r}; known are {', '.join(DETECTORS)}")
+    find = (detector if callable(detector) else DETECTORS[detector])()
+    current, last, number = _Open(0), None, 0
+    for frame in _frames(path, max_side, threads):
+        current.add(frame)
+        last = frame
+        for cut in find.process_frame(_timecode(frame.frame), _small(frame.image)):
+            if not current.start < int(cut.frame_num) <= frame.frame:
+                continue
+            ended, current = current, current.split(int(cut.frame_num))
+            yield ended.shot(number, current.start, current.frames[0].time, key_frames)
+            number += 1
+    if last is None:
+        raise MediaError("the video has no readable frames")
+    yield current.shot(number, last.frame + 1, last.time + current.pace(), key_frames)
+
+
+@dataclass
+class _Open:
+    """The shot that has not ended yet, and candidates for its key frames: all recent ones, an even choice of older."""
+
+    start: int
+    older: list[KeyFrame] = field(default_factory=list)
+    recent: deque[KeyFrame] = field(default_factory=deque)
+    stride: int = 1
+
+    @property
+    def frames(self) -> list[KeyFrame]:
+        return [*self.older, *self.recent]
+
+    def add(self, frame: KeyFrame) -> None:
+        self.recent.append(frame)
+        if len(self.recent) > RECENT:
+            old = self.recent.popleft()
+            if (old.frame - self.start) % self.stride == 0:
+                self.older.append(old)
+        if len(self.older) > MOST_CANDIDATES:
+            self.stride *= 2
+            self.older = [old for old in self.older if (old.frame - self.start) % self.stride == 0]
+
+    def split(self, cut: int) -> _Open:
+        """End this shot before the frame `cut`; what was seen from there on begins the next."""
+        frames = self.frames
+        self.older = [frame for frame in frames if frame.frame < cut]
+        self.recent = deque()
+        return _Open(cut, recent=deque(frame for frame in frames if frame.frame >= cut))
+
+    def pace(self) -> float:
+        """Seconds a frame."""
+        first, last = self.recent[0], self.recent[-1]
+        return (last.time - first.time) / (last.frame - first.frame) if last.frame > first.frame else 0.04
+
+    def shot(self, number: int, next_frame: int, next_time: float, key_frames: int) -> Shot:
+        frames, length = self.frames, next_frame - self.start
+        places = [self.start + (i + 0.5) * length / key_frames for i in range(key_frames)]
+        # Nearly black or white frames (fades) say little: they are taken only where there is nothing else.
+        telling = [frame for frame in frames if frame.image.std() >= 8] or frames
+        chosen = {min(telling, key=lambda frame: abs(frame.frame + 0.5 - place)).frame for place in places}
+        kept = tuple(frame for frame in frames if frame.frame in chosen)
+        return Shot(number, self.start, next_frame - 1, frames[0].time, next_time, kept)
+
+
+def _frames(path: str | os.PathLike[str], max_side: int, threads: int) -> Iterator[KeyFrame]:
+    """Decode a video frame by frame, each as RGB at a bounded size."""
+    import av
+
+    options = {"format_whitelist": CONTAINERS, "protocol_whitelist": "file"}
+    try:
+        if not os.path.isfile(path):
+            raise MediaError("not a regular file")
+        with av.open(os.fspath(path), options=options, metadata_errors="replace") as container:
+            if not container.streams.video:
+                raise MediaError("the file has no video in it")
+            stream = container.streams.video[0]
+            if stream.codec_context is None:
+                raise MediaError("no decoder for this video")
+            stream.codec_context.thread_count = threads
+            for number, frame in enumerate(_decoded(container, stream)):
+                yield _key_frame(number, frame, stream, max_side)
+    except av.error.FFmpegError as error:
+        raise MediaError(f"not a readable video: {error.strerror or reason(error)}") from error
+    except OSError as error:
+        raise MediaError(reason(error)) from error
+
+
+def _decoded(container: Any, stream: Any) -> Iterator[Any]:
+    """All frames that can be decoded: a damaged packet costs its frames and not the rest."""
+    import av
+
+    packets = container.demux(stream)
+    while True:
+        try:
+            packet = next(packets)
+        except StopIteration:
+            return
+        except (av.error.InvalidDataError, av.error.EOFError):  # the file ends in the middle
+            packet = None
+        with suppress(av.error.InvalidDataError, av.error.EOFError):
+            yield from packet.decode() if packet is not None else stream.codec_context.decode(None)
+        if packet is None:
+            return
+
+
+def _key_frame(number: int, frame: Any, stream: Any, max_side: int) -> KeyFrame:
+    width, height = frame.width, frame.height
+    if width * height > MAX_PIXELS:
+        raise MediaError(f"frames of {width} x {height} pixels are more than the limit of {MAX_PIXELS:,}")
+    scale = min(1.0, max_side / max(width, height))
+    image = frame.to_ndarray(format="rgb24", width=max(1, round(width * scale)), height=max(1, round(height * scale)))
+    if frame.rotation % 90 == 0 and frame.rotation:
+        image = np.ascontiguousarray(np.rot90(image, frame.rotation // 90))
+    rate = float(stream.average_rate or stream.guessed_rate or 25)
+    time = frame.time
+    if time is not None and stream.start_time is not None:
+        time -= float(stream.start_time * stream.time_base)
+    return KeyFrame(number, number / rate if time is None else max(0.0, float(time)), image)
+
+
+def _timecode(frame: int) -> Any:
+    from scenedetect import FrameTimecode
+
+    return FrameTimecode(frame, fps=25.0)  # detectors count frames; the true times are kept by us
+
+
+def _small(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The frame as a detector wants it: BGR and small."""
+    import cv2
+
+    scale = min(1.0, DETECTOR_SIDE / max(image.shape))
+    size = max(1, round(image.shape[1] * scale)), max(1, round(image.shape[0] * scale))
+    return np.asarray(cv2.cvtColor(cv2.resize(image, size, interpolation=cv2.INTER_AREA), cv2.COLOR_RGB2BGR), np.uint8)
