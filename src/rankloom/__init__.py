@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Collection": "rankloom.collection",
     "Features": "rankloom.features",
     "RankingData": "rankloom.core",
     "evaluate": "rankloom.metrics",
@@ -17,9 +18,10 @@ _HOMES = {
     "load_ranker": "rankloom.rankers",
 }
 
-__all__ = ["Features", "RankingData", "__version__", "compare", "evaluate", "load_ranker", "make_ranker"]
+__all__ = ["Collection", "Features", "RankingData", "__version__", "compare", "evaluate", "load_ranker", "make_ranker"]
 
 if TYPE_CHECKING:
+    from rankloom.collection import Collection
     from rankloom.core import RankingData
     from rankloom.features import Features
     from rankloom.metrics import compare, evaluate

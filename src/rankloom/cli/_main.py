@@ -10,6 +10,7 @@ import click
 
 from rankloom import __version__
 from rankloom.cli.bench import bench
+from rankloom.cli.collection import descriptors, duplicates, export, index, info, verify
 from rankloom.cli.compare import compare
 from rankloom.cli.demo import demo
 from rankloom.cli.letor import evaluate, fit, predict
@@ -57,5 +58,7 @@ def main() -> None:
     """
 
 
-for command in (demo, fit, predict, evaluate, compare, simulate, bench):
+for command in (
+    demo, index, info, verify, export, duplicates, descriptors, fit, predict, evaluate, compare, simulate, bench,
+):  # fmt: skip
     main.add_command(command)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,6 +19,10 @@ json_option = click.option("--json", "as_json", is_flag=True, help="One JSON obj
 policy_option = click.option(
     "--policy", default="trec", show_default=True, help="Conventions: trec, letor4, sklearn, lightgbm or xgboost."
 )
+collection_option = click.option(
+    "--collection", "-c", metavar="DIR", envvar="RANKLOOM_COLLECTION", show_envvar=True, type=click.Path(),
+    help="The folder of the collection; rankloom in the user's data folder unless given.",
+)  # fmt: skip
 set_option = click.option(
     "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter of the ranker; may be repeated."
 )
@@ -27,6 +32,14 @@ def metric_option(*default: str) -> Callable[[Any], Any]:
     """The option --metric, which may be given several times."""
     text = "AP, nDCG@10, P@5, RR, ERR@20, tau, swaps, MeanNDCG ...; may be repeated."
     return click.option("--metric", "-m", "metrics", multiple=True, default=default, show_default=True, help=text)
+
+
+def collection_folder(given: str | None) -> str:
+    """The folder of the collection: as given, or in the user's data folder."""
+    if given:
+        return given
+    home = os.environ.get("XDG_DATA_HOME") or os.path.join(os.path.expanduser("~"), ".local", "share")
+    return os.path.join(home, "rankloom")
 
 
 def read_settings(pairs: Sequence[str]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -46,6 +46,28 @@ class Advance(Protocol):
 
     def __call__(self, text: str) -> None:
         """Advance."""
+
+
+@contextmanager
+def file_progress() -> Iterator[Callable[[int, int, str], None]]:
+    """A progress bar with throughput and time left, for work whose size shows later; on a terminal only."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.text import Text
+
+    class Speed(ProgressColumn):
+        def render(self, task: Any) -> Text:
+            return Text(f"{task.speed:.1f}/s" if task.speed else "")
+
+    console = Console(stderr=True)
+    columns = (BarColumn(), MofNCompleteColumn(), Speed(), TimeRemainingColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("looking for files", total=None)
+
+        def update(done: int, total: int, text: str) -> None:
+            bar.update(task, completed=done, total=total, description=text)
+
+        yield update
 
 
 @contextmanager

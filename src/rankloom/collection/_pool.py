@@ -44,12 +44,13 @@ def run_in_order(
 
     pool = start(workers)
     waiting: deque[tuple[tuple[Any, ...], Future[Any]]] = deque()
-    todo: Iterator[tuple[Any, ...] | None] = iter(tasks)
+    todo: Iterator[Any] = iter(tasks)
     try:
         while True:
             while len(waiting) < _AHEAD * workers:
-                task = next(todo, None)
-                if task is None:
+                try:
+                    task = next(todo)
+                except StopIteration:
                     break
                 waiting.append((task, pool.submit(function, *task)))
             if not waiting:

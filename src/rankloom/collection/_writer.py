@@ -12,7 +12,7 @@ from rankloom.collection.describing import DescribedFile, DescribedItem, as_stor
 __all__ = ["Writer"]
 
 BATCH_ITEMS = 200
-BATCH_SECONDS = 2.0
+BATCH_SECONDS = 0.5
 
 
 class Writer:

@@ -15,11 +15,10 @@ from rankloom.collection._pool import run_in_order
 from rankloom.collection._writer import Writer
 from rankloom.collection.collection import Collection
 from rankloom.collection.describing import DescribedFile, Settings, describe_file, prepare_worker
+from rankloom.collection.settings import settings_for
 from rankloom.media import find_files, kind_of, read_captions
 
 __all__ = ["Captions", "IndexReport", "index"]
-
-VOCABULARY_PICTURES = 400
 
 
 @dataclass(frozen=True)
@@ -78,17 +77,19 @@ def index(
     """
     began = perf_counter()
     report = IndexReport()
+    wanted = {} if captions is None else _read_captions(captions)  # first: a wrong column should show at once
     with collection.indexing():
         roots = _roots(collection, paths)
         count = os.cpu_count() or 1 if workers is None else workers
         tasks, gone = _scan(collection, roots, report, retry)
-        settings = _settings(collection, preset, descriptors, [task.path for task in tasks])
+        settings = settings_for(collection, preset, descriptors, [task.path for task in tasks])
         backfill(collection, settings, count, progress)
         _forget(collection, gone)
         report.removed = len(gone)
         _describe(collection, tasks, settings, count, report, progress)
         if captions is not None:
-            report.captions = _store_captions(collection, captions, roots)
+            bases = [os.path.dirname(os.path.abspath(captions.file)), *roots]
+            report.captions = _store_captions(collection, wanted, bases)
     report.seconds = perf_counter() - began
     return report
 
@@ -157,72 +158,6 @@ def _forget(collection: Collection, gone: list[str]) -> None:
                 db.executemany(f"DELETE FROM {table} WHERE path = ?", [(path,) for path in gone])
 
 
-def _settings(collection: Collection, preset: str | None, extra: Sequence[str], new_files: Sequence[str]) -> Settings:
-    """Which descriptors to compute; those that the collection did not have are entered with no rows."""
-    from rankloom.descriptors import DESCRIPTORS, PRESETS
-
-    stored = {one.name: one for one in collection.descriptors()}
-    encoders = dict(collection.db.execute("SELECT name, settings FROM encoders").fetchall())
-    if preset is not None and preset not in PRESETS:
-        raise ValueError(f"unknown preset {preset!r}; known are {', '.join(PRESETS)}")
-    named = PRESETS[preset or "fast"] if preset is not None or not stored else []
-    names = list(dict.fromkeys([*stored, *named, *extra, *encoders]))
-    for name in names:
-        if name not in encoders and (name not in DESCRIPTORS or DESCRIPTORS[name].kind in ("hash", "count")):
-            known = ", ".join(one for one, found in DESCRIPTORS.items() if found.kind not in ("hash", "count"))
-            raise ValueError(f"unknown descriptor {name!r}; known are {known}")
-    vocabulary = _vocabulary(collection, new_files) if "sift_words" in names else None
-    settings = Settings(tuple(names), vocabulary, tuple(sorted(encoders.items())))
-    entries = []
-    for name in names:
-        found = _resolve(name, settings)
-        if name not in stored or stored[name].version != found.version:
-            entries.append((name, found.version, found.dimension, found.kind))
-    if entries:
-        with collection.transaction() as db:
-            db.executemany("INSERT OR REPLACE INTO descriptors VALUES (?, ?, ?, ?, 0)", entries)
-    return settings
-
-
-def _resolve(name: str, settings: Settings) -> Any:
-    """A descriptor with its final version and dimension."""
-    from rankloom.descriptors import DESCRIPTORS, Vocabulary, words_descriptor
-    from rankloom.descriptors.onnx_encoder import OnnxEncoder
-
-    encoders = dict(settings.encoders)
-    if name in encoders:
-        return OnnxEncoder(**json.loads(encoders[name]), name=name).descriptor()
-    if name == "sift_words":
-        assert settings.vocabulary is not None
-        return words_descriptor(Vocabulary.load(settings.vocabulary))
-    return DESCRIPTORS[name]
-
-
-def _vocabulary(collection: Collection, new_files: Sequence[str]) -> str:
-    """The file of visual words; made from an even choice of the pictures when it is first needed."""
-    path = collection.folder / "vocabulary.npy"
-    if not path.is_file():
-        from rankloom.descriptors import train_vocabulary
-
-        rows = collection.db.execute("SELECT path FROM files ORDER BY path").fetchall()
-        pictures = [one for one in (*(row[0] for row in rows), *new_files) if kind_of(one) == "picture"]
-        some = pictures[:: max(1, len(pictures) // VOCABULARY_PICTURES)][:VOCABULARY_PICTURES]
-        temporary = path.with_suffix(".new")
-        train_vocabulary(_readable(some)).save(temporary)
-        os.replace(temporary, path)
-    return str(path)
-
-
-def _readable(paths: Sequence[str]) -> Iterator[Any]:
-    from rankloom.media import MediaError, read_image
-
-    for path in paths:
-        try:
-            yield read_image(path)
-        except MediaError:
-            continue
-
-
 def _describe(
     collection: Collection,
     tasks: list[_Task],
@@ -272,18 +207,21 @@ def _crashed(task: tuple[Any, ...]) -> DescribedFile:
     return DescribedFile(path, kind_of(path) or "", size, time, error="the decoder crashed on it")
 
 
-def _store_captions(collection: Collection, captions: Captions, roots: list[str]) -> int:
-    """Give the captions of a table to files: by path, also relative to a root or the table, or by a unique name."""
+def _read_captions(captions: Captions) -> dict[str, list[str]]:
     wanted: dict[str, list[str]] = {}
     for path, text in read_captions(captions.file, captions.path_column, captions.text_column):
         wanted.setdefault(path, []).append(text)
+    return wanted
+
+
+def _store_captions(collection: Collection, wanted: dict[str, list[str]], bases: list[str]) -> int:
+    """Give captions to files: by path, also relative to one of the bases, or by a name that only one file has."""
     db = collection.db
-    paths = [row[0] for row in db.execute("SELECT path FROM files")]
-    exact = set(paths)
+    exact: set[str] = set()
     by_name: dict[str, list[str]] = {}
-    for path in paths:
+    for (path,) in db.execute("SELECT path FROM files"):
+        exact.add(path)
         by_name.setdefault(os.path.basename(path), []).append(path)
-    bases = [os.path.dirname(os.path.abspath(captions.file)), *roots]
     matched = 0
     with collection.transaction():
         for path, texts in wanted.items():

@@ -1,0 +1,239 @@
+"""index, info, verify, export, duplicates, descriptors: the collection from the shell."""
+
+from __future__ import annotations
+
+import click
+
+from rankloom.cli._options import collection_folder, collection_option, json_option
+from rankloom.cli._output import emit, file_progress, table
+
+
+@click.command()
+@click.argument("paths", nargs=-1, type=click.Path())
+@collection_option
+@click.option("--preset", help="Descriptors to compute: fast (at first), paper36 or full.")
+@click.option(
+    "--descriptor", "descriptors", multiple=True, help="A descriptor to compute in addition; may be repeated."
+)
+@click.option("--captions", type=click.Path(dir_okay=False), help="A CSV or TSV file with captions.")
+@click.option("--path-column", default="path", show_default=True, help="Its column with the paths.")
+@click.option("--text-column", default="caption", show_default=True, help="Its column with the captions.")
+@click.option("--workers", type=click.IntRange(min=0), help="Processes; one a core unless given, 0 for none.")
+@click.option("--retry", is_flag=True, help="Read files again that could not be read before.")
+@json_option
+def index(
+    paths: tuple[str, ...],
+    collection: str | None,
+    preset: str | None,
+    descriptors: tuple[str, ...],
+    captions: str | None,
+    path_column: str,
+    text_column: str,
+    workers: int | None,
+    retry: bool,
+    as_json: bool,
+) -> None:
+    """Describe the pictures and videos under PATHS, or bring a collection up to date.
+
+    Unchanged files are left alone; changed, renamed and deleted ones are followed. Without PATHS those of earlier runs
+    are looked at again. It may be stopped at any time and goes on where it was.
+
+    \b
+    Example:
+      rankloom index ~/Pictures
+      rankloom index photos/ -c photos.rankloom --captions captions.csv --preset full
+    """
+    from rankloom.collection import Captions, Collection
+    from rankloom.collection import index as run
+
+    table_of_captions = None if captions is None else Captions(captions, path_column, text_column)
+    with Collection(collection_folder(collection), create=bool(paths)) as opened:
+        try:
+            with file_progress() as update:
+                report = run(
+                    opened, paths, preset=preset, descriptors=descriptors, captions=table_of_captions,
+                    workers=workers, retry=retry, progress=update,
+                )  # fmt: skip
+        except KeyboardInterrupt:
+            raise click.ClickException(
+                f"stopped; {len(opened):,} items are stored, run the same command to go on"
+            ) from None
+        if as_json:
+            emit({"collection": str(opened.folder), **vars(report)})
+            return
+        click.echo(
+            f"{report.stored:,} files described ({report.items:,} items), {report.followed:,} known under another "
+            f"name, {report.removed:,} gone, {report.unchanged:,} unchanged, {report.failed:,} could not be read; "
+            f"{report.seconds:.1f} s -> {opened.folder}"
+        )
+        if captions is not None:
+            click.echo(f"captions for {report.captions:,} files")
+        for path, why in report.unreadable[:10]:
+            click.echo(f"warning: {path}: {why}", err=True)
+        if report.failed:
+            click.echo("the reasons: rankloom info --errors", err=True)
+
+
+@click.command()
+@collection_option
+@click.option("--errors", is_flag=True, help="Only the files that could not be read, with the reasons.")
+@json_option
+def info(collection: str | None, errors: bool, as_json: bool) -> None:
+    """Show what a collection holds.
+
+    \b
+    Example:
+      rankloom info
+      rankloom info -c photos.rankloom --errors
+    """
+    from rankloom.collection import Collection
+
+    with Collection(collection_folder(collection)) as opened:
+        if errors:
+            for path, why in opened.errors():
+                emit({"path": path, "reason": why}) if as_json else click.echo(f"{path}: {why}")
+            return
+        found = opened.info()
+    if as_json:
+        emit({**vars(found), "descriptors": [one._asdict() for one in found.descriptors]})
+        return
+    click.echo(
+        f"{found.folder}: {found.items:,} items of {found.files:,} files "
+        f"({found.pictures:,} pictures, {found.videos:,} videos with {found.shots:,} shots)"
+    )
+    click.echo(
+        f"{found.duplicates:,} copies, {found.hidden:,} items without a file, {found.texts:,} texts, "
+        f"{found.marks:,} marks, {found.errors:,} files that could not be read, {found.bytes / 1e6:,.1f} MB"
+    )
+    rows = [[one.name, one.version, f"{one.dimension:,}", one.kind, f"{one.rows:,}"] for one in found.descriptors]
+    table(["descriptor", "version", "components", "kind", "vectors"], rows)
+
+
+@click.command()
+@collection_option
+@click.option("--repair", is_flag=True, help="Compute again what is damaged.")
+@click.option("--workers", type=click.IntRange(min=0), help="Processes; one a core unless given, 0 for none.")
+@json_option
+def verify(collection: str | None, repair: bool, workers: int | None, as_json: bool) -> None:
+    """Check every checksum of a collection; the exit code is 1 if something is damaged.
+
+    \b
+    Example:
+      rankloom verify --repair
+    """
+    from rankloom.collection import Collection
+    from rankloom.collection import verify as run
+
+    with Collection(collection_folder(collection)) as opened:
+        report = run(opened, repair=repair, workers=workers)
+    if as_json:
+        emit({**vars(report), "sound": report.sound})
+    else:
+        for problem in report.problems:
+            click.echo(problem)
+        click.echo(
+            f"{report.blocks:,} blocks, {report.bytes / 1e6:,.1f} MB checked: {len(report.problems):,} damaged, "
+            f"{report.repaired:,} repaired" + (f", {report.lost:,} vectors or thumbnails lost" if report.lost else "")
+        )
+    if not report.sound:
+        raise click.exceptions.Exit(1)
+
+
+@click.command()
+@click.argument("output", type=click.Path(dir_okay=False))
+@collection_option
+@click.option("--marks", is_flag=True, help="Write the judgements as TREC qrels instead of the items.")
+@json_option
+def export(output: str, collection: str | None, marks: bool, as_json: bool) -> None:
+    """Write the items of a collection to OUTPUT (.csv, .tsv or .parquet), or its judgements.
+
+    \b
+    Example:
+      rankloom export items.csv
+      rankloom export qrels.txt --marks
+    """
+    from rankloom.collection import Collection, export_items, export_marks
+
+    with Collection(collection_folder(collection)) as opened:
+        count = export_marks(opened, output) if marks else export_items(opened, output)
+    what = "judgements" if marks else "items"
+    emit({what: count, "output": output}) if as_json else click.echo(f"{count:,} {what} -> {output}")
+
+
+@click.command()
+@collection_option
+@click.option("--bits", default=3, show_default=True, type=click.IntRange(0, 31), help="How far hashes may differ.")
+@json_option
+def duplicates(collection: str | None, bits: int, as_json: bool) -> None:
+    """List pictures that show the same: equal files, and the same picture in another size or encoding.
+
+    \b
+    Example:
+      rankloom duplicates
+    """
+    from rankloom.collection import Collection, duplicate_groups
+
+    with Collection(collection_folder(collection)) as opened:
+        groups = [("equal", item.paths) for item in opened.items() if len(item.paths) > 1]
+        for ids in duplicate_groups(opened, bits=bits):
+            groups.append(("near", tuple(path for item in opened.items(ids) for path in item.paths)))
+    for kind, paths in groups:
+        if as_json:
+            emit({"kind": kind, "paths": list(paths)})
+        else:
+            click.echo(f"{kind}: " + "  ".join(paths))
+    if not as_json:
+        click.echo(f"{len(groups):,} groups")
+
+
+@click.group()
+def descriptors() -> None:
+    """Descriptors: those there are, and encoders of your own.
+
+    \b
+    Example:
+      rankloom descriptors list
+    """
+
+
+@descriptors.command("list")
+@json_option
+def list_descriptors(as_json: bool) -> None:
+    """List the descriptors and the presets that hold them.
+
+    \b
+    Example:
+      rankloom descriptors list
+    """
+    from rankloom.descriptors import DESCRIPTORS, PRESETS
+
+    rows = []
+    for name, one in DESCRIPTORS.items():
+        held = [preset for preset, names in PRESETS.items() if name in names]
+        if as_json:
+            emit({"name": name, "components": one.dimension, "kind": one.kind, "presets": held})
+        rows.append([name, f"{one.dimension or 'trained'}", one.kind, ", ".join(held)])
+    if not as_json:
+        table(["descriptor", "components", "kind", "presets"], rows)
+
+
+@descriptors.command("add")
+@click.argument("name")
+@click.option("--image-onnx", required=True, type=click.Path(dir_okay=False), help="The image encoder.")
+@click.option("--text-onnx", type=click.Path(dir_okay=False), help="The text encoder of the same space.")
+@click.option("--tokenizer", type=click.Path(dir_okay=False), help="Its tokenizer.json.")
+@collection_option
+def add_descriptor(
+    name: str, image_onnx: str, text_onnx: str | None, tokenizer: str | None, collection: str | None
+) -> None:
+    """Take an ONNX encoder of your own, such as CLIP, into a collection under NAME.
+
+    \b
+    Example:
+      rankloom descriptors add clip --image-onnx a.onnx --text-onnx b.onnx --tokenizer t.json
+    """
+    from rankloom.collection import Collection, add_encoder
+
+    with Collection(collection_folder(collection), create=True) as opened:
+        dimension = add_encoder(opened, name, image_onnx, text_onnx, tokenizer)
+        click.echo(f"{name}: {dimension} components; compute its vectors with: rankloom index -c {opened.folder}")

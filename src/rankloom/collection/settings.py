@@ -1,0 +1,124 @@
+"""Which descriptors a collection has, and what workers need to compute them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rankloom.collection.collection import Collection
+from rankloom.collection.describing import Settings
+from rankloom.media import kind_of
+
+__all__ = ["add_encoder", "resolve", "settings_for"]
+
+VOCABULARY_PICTURES = 400
+
+
+def settings_for(
+    collection: Collection, preset: str | None, extra: Sequence[str], new_files: Sequence[str]
+) -> Settings:
+    """Which descriptors to compute; those that the collection did not have are entered with no rows."""
+    from rankloom.descriptors import DESCRIPTORS, PRESETS
+
+    stored = {one.name: one for one in collection.descriptors()}
+    encoders = dict(collection.db.execute("SELECT name, settings FROM encoders").fetchall())
+    if preset is not None and preset not in PRESETS:
+        raise ValueError(f"unknown preset {preset!r}; known are {', '.join(PRESETS)}")
+    named = PRESETS[preset or "fast"] if preset is not None or not stored else []
+    names = list(dict.fromkeys([*stored, *named, *extra, *encoders]))
+    for name in names:
+        if name not in encoders and (name not in DESCRIPTORS or DESCRIPTORS[name].kind in ("hash", "count")):
+            known = ", ".join(one for one, found in DESCRIPTORS.items() if found.kind not in ("hash", "count"))
+            raise ValueError(f"unknown descriptor {name!r}; known are {known}")
+    vocabulary = _vocabulary(collection, new_files) if "sift_words" in names else None
+    settings = Settings(tuple(names), vocabulary, tuple(sorted(encoders.items())))
+    entries = []
+    for name in names:
+        found = resolve(name, settings)
+        if name not in stored or stored[name].version != found.version:
+            entries.append((name, found.version, found.dimension, found.kind))
+    if entries:
+        with collection.transaction() as db:
+            db.executemany("INSERT OR REPLACE INTO descriptors VALUES (?, ?, ?, ?, 0)", entries)
+    return settings
+
+
+def resolve(name: str, settings: Settings) -> Any:
+    """A descriptor with its final version and dimension."""
+    from rankloom.descriptors import DESCRIPTORS, Vocabulary, words_descriptor
+    from rankloom.descriptors.onnx_encoder import OnnxEncoder
+
+    encoders = dict(settings.encoders)
+    if name in encoders:
+        return OnnxEncoder(**json.loads(encoders[name]), name=name).descriptor()
+    if name == "sift_words":
+        assert settings.vocabulary is not None
+        return words_descriptor(Vocabulary.load(settings.vocabulary))
+    return DESCRIPTORS[name]
+
+
+def _vocabulary(collection: Collection, new_files: Sequence[str]) -> str:
+    """The file of visual words; made from an even choice of the pictures when it is first needed."""
+    path = collection.folder / "vocabulary.npy"
+    if not path.is_file():
+        from rankloom.descriptors import train_vocabulary
+
+        rows = collection.db.execute("SELECT path FROM files ORDER BY path").fetchall()
+        pictures = [one for one in (*(row[0] for row in rows), *new_files) if kind_of(one) == "picture"]
+        some = pictures[:: max(1, len(pictures) // VOCABULARY_PICTURES)][:VOCABULARY_PICTURES]
+        temporary = path.with_suffix(".new")
+        train_vocabulary(_readable(some)).save(temporary)
+        os.replace(temporary, path)
+    return str(path)
+
+
+def _readable(paths: Sequence[str]) -> Iterator[Any]:
+    from rankloom.media import MediaError, read_image
+
+    for path in paths:
+        try:
+            yield read_image(path)
+        except MediaError:
+            continue
+
+
+def add_encoder(
+    collection: Collection,
+    name: str,
+    image_onnx: str | os.PathLike[str],
+    text_onnx: str | os.PathLike[str] | None = None,
+    tokenizer: str | os.PathLike[str] | None = None,
+    **options: Any,
+) -> int:
+    """Take an image encoder of the user's own, and its text side, into a collection.
+
+    The files are copied; the next `index` computes the vectors. Returns the dimension of the space.
+
+    Parameters
+    ----------
+    collection : where to.
+    name : the name of the new descriptor.
+    image_onnx, text_onnx, tokenizer, options : as `OnnxEncoder` takes them.
+    """
+    import shutil
+
+    from rankloom.descriptors import DESCRIPTORS
+    from rankloom.descriptors.onnx_encoder import OnnxEncoder
+
+    if not name.isidentifier() or name in DESCRIPTORS:
+        raise ValueError(f"{name!r} cannot be the name of a new descriptor: use letters, and none of our own names")
+    dimension = OnnxEncoder(image_onnx, text_onnx, tokenizer, name=name, **options).check()
+    folder = collection.folder / "encoders" / name
+    folder.mkdir(parents=True, exist_ok=True)
+    kept = dict(options)
+    for key, source in (("image_onnx", image_onnx), ("text_onnx", text_onnx), ("tokenizer", tokenizer)):
+        if source is not None:
+            target = folder / f"{key}{os.path.splitext(source)[1]}"
+            shutil.copyfile(source, f"{target}.new")
+            os.replace(f"{target}.new", target)
+            kept[key] = str(target)
+    with collection.transaction() as db:
+        db.execute("INSERT OR REPLACE INTO encoders VALUES (?, ?)", (name, json.dumps(kept)))
+    return dimension

@@ -1,0 +1,407 @@
+"""A folder of pictures becomes a collection, and stays one whatever happens to the files."""
+
+import csv
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+
+import cv2
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from rankloom.cli import main
+from rankloom.collection import (
+    Captions,
+    Collection,
+    add_encoder,
+    duplicate_groups,
+    export_items,
+    export_marks,
+    index,
+    verify,
+)
+from rankloom.collection.duplicates import near_pairs
+from rankloom.datasets import read_qrels
+from rankloom.descriptors import DESCRIPTORS, describe
+from rankloom.media import read_image
+
+FEW = ["color_layout", "edge_histogram"]
+
+
+def picture(seed, side=96):
+    rng = np.random.default_rng(seed)
+    image = np.full((side, side + 20, 3), rng.integers(0, 255, 3), np.uint8)
+    for _ in range(6):
+        centre = tuple(int(x) for x in rng.integers(0, side, 2))
+        cv2.circle(image, centre, int(rng.integers(5, 40)), rng.integers(0, 255, 3).tolist(), -1)
+    return image
+
+
+@pytest.fixture
+def folder(tmp_path):
+    place = tmp_path / "pictures" / "summer_trip"
+    place.mkdir(parents=True)
+    for number in range(8):
+        cv2.imwrite(str(place / f"redBoat{number}.png"), picture(number))
+    return tmp_path / "pictures"
+
+
+@pytest.fixture
+def few(monkeypatch):
+    """Two cheap descriptors as the default preset: these tests are about storage."""
+    from rankloom.descriptors import registry
+
+    monkeypatch.setitem(registry.PRESETS, "fast", FEW)
+
+
+@pytest.fixture
+def collection(tmp_path, folder, few):
+    with Collection(tmp_path / "collection", create=True) as opened:
+        index(opened, [folder], workers=0)
+        yield opened
+
+
+def paths(folder):
+    return sorted(str(path) for path in folder.rglob("*.png"))
+
+
+def test_items_vectors_thumbnails_texts(collection, folder):
+    items = collection.items()
+    assert [item.path for item in items] == paths(folder)
+    assert [item.id for item in items] == list(range(1, 9))
+    assert {(item.kind, item.width, item.height) for item in items} == {("picture", 116, 96)}
+    for name in FEW:
+        stored = collection.vectors(name)
+        assert stored.shape == (8, DESCRIPTORS[name].dimension)
+        assert stored.dtype.itemsize == 2
+        for item in items:
+            expected = describe(read_image(item.path), [name])[name]
+            np.testing.assert_allclose(stored[item.id - 1], expected, rtol=2e-3, atol=2e-3)
+    thumbnail = cv2.imdecode(np.frombuffer(collection.thumbnail(3), np.uint8), cv2.IMREAD_COLOR)
+    assert thumbnail.shape == (96, 116, 3)
+    assert np.abs(thumbnail.astype(int) - cv2.imread(items[2].path).astype(int)).mean() < 12
+    assert ("red Boat 2", "name") in collection.texts(3)
+    assert ("summer trip", "folder") in collection.texts(3)
+
+
+def test_unchanged_files_cost_a_stat(collection, folder):
+    """Other bytes of the same length and time are not noticed: nothing but the stat is looked at."""
+    for path in paths(folder):
+        status = os.stat(path)
+        with open(path, "r+b") as file:
+            file.write(b"garbage")
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    report = index(collection, workers=0)
+    assert (report.unchanged, report.stored, report.followed, report.failed) == (8, 0, 0, 0)
+
+
+def test_renamed_copied_changed_deleted(collection, folder):
+    old, new = paths(folder)[0], folder / "moved" / "blueFish.png"
+    item = collection.find(old)[0].id
+    collection.mark("q1", item, 1.0)
+    new.parent.mkdir()
+    os.rename(old, new)
+    shutil.copy(paths(folder)[1], folder / "copy.png")
+    changed = paths(folder)[4]
+    cv2.imwrite(changed, picture(100))
+    deleted = paths(folder)[6]
+    os.unlink(deleted)
+    report = index(collection, workers=0)
+    assert (report.stored, report.followed, report.removed) == (1, 2, 2)
+    moved = collection.find(new)[0]
+    assert moved.id == item  # the mark goes with it
+    assert collection.marks()[0].id == str(item)
+    assert ("blue Fish", "name") in collection.texts(item)
+    assert all("Boat" not in text for text, _ in collection.texts(item))
+    assert sum(len(one.paths) == 2 for one in collection.items()) == 1
+    assert collection.find(changed)[0].id == 9
+    assert len(collection.items()) == 7  # 8 - 1 deleted; the old content of the changed file is hidden too
+    assert collection.info().hidden == 2
+    assert collection.present().sum() == 7
+    cv2.imwrite(deleted, picture(int(deleted[-5])))  # it comes back: nothing is computed again
+    report = index(collection, workers=0)
+    assert (report.stored, report.followed) == (0, 1)
+    assert collection.info().hidden == 1
+
+
+def test_bad_files_are_kept_with_their_reason(collection, folder):
+    (folder / "broken.jpg").write_bytes(b"\xff\xd8 this is not a picture")
+    (folder / "empty.png").write_bytes(b"")
+    (folder / "odd.mp4").write_bytes(b"no video")
+    report = index(collection, workers=0)
+    assert (report.failed, report.stored) == (3, 0)
+    errors = dict(collection.errors())
+    assert set(errors) == {str(folder / name) for name in ("broken.jpg", "empty.png", "odd.mp4")}
+    assert all(reason and "\n" not in reason for reason in errors.values())
+    assert index(collection, workers=0).failed == 0  # not read again
+    assert index(collection, workers=0, retry=True).failed == 3
+    cv2.imwrite(str(folder / "empty.png"), picture(50))
+    os.unlink(folder / "broken.jpg")
+    report = index(collection, workers=0)
+    assert (report.stored, report.removed) == (1, 1)
+    assert len(collection.errors()) == 1
+
+
+def test_a_missing_root_deletes_nothing(collection, folder):
+    os.rename(folder, f"{folder}.away")
+    with pytest.raises(FileNotFoundError, match="no such file"):
+        index(collection, workers=0)
+    assert len(collection.items()) == 8
+
+
+def test_captions(collection, folder, tmp_path):
+    table = tmp_path / "captions.tsv"
+    relative = os.path.relpath(paths(folder)[0], folder)
+    table.write_text(f"image\ttext\n{relative}\tA boat at sea\nredBoat3.png\tSunset\nnone.png\tNothing\n")
+    report = index(collection, workers=0, captions=Captions(str(table), "image", "text"))
+    assert report.captions == 2
+    assert ("A boat at sea", "caption") in collection.texts(1)
+    assert ("Sunset", "caption") in collection.texts(4)
+    table.write_text(f"image\ttext\n{relative}\tA ship\n")
+    index(collection, workers=0, captions=Captions(str(table), "image", "text"))
+    captions = [text for text, source in collection.texts(1) if source == "caption"]
+    assert captions == ["A ship"]
+    with pytest.raises(ValueError, match="no column 'caption'"):
+        index(collection, workers=0, captions=Captions(str(table), "image"))
+
+
+def test_a_descriptor_added_later_is_the_same_as_at_once(collection, folder, tmp_path):
+    before = {name: np.array(collection.vectors(name)) for name in FEW}
+    cv2.imwrite(str(folder / "new.png"), picture(60))
+    os.unlink(paths(folder)[-1])
+    index(collection, workers=0, descriptors=["hog"])
+    assert {one.name: one.rows for one in collection.descriptors()} == {**dict.fromkeys(FEW, 9), "hog": 9}
+    for name, vectors in before.items():
+        np.testing.assert_array_equal(collection.vectors(name)[:8], vectors)
+    hog = collection.vectors("hog")
+    for item in collection.items():
+        np.testing.assert_allclose(hog[item.id - 1], describe(read_image(item.path), ["hog"])["hog"], atol=2e-3)
+    gone = [one for one in range(1, 10) if not collection.present()[one - 1]]
+    missing = collection.db.execute("SELECT item FROM missing WHERE descriptor = 'hog'").fetchall()
+    assert [one for (one,) in missing] == gone
+    assert not hog[np.array(gone) - 1].any()
+
+
+def test_visual_words_are_trained_once(collection, folder):
+    index(collection, workers=0, descriptors=["sift_words"])
+    version = next(one.version for one in collection.descriptors() if one.name == "sift_words")
+    cv2.imwrite(str(folder / "new.png"), picture(60))
+    index(collection, workers=0)
+    again = next(one for one in collection.descriptors() if one.name == "sift_words")
+    assert (again.version, again.rows) == (version, 9)
+
+
+def test_workers_give_the_same_collection(folder, tmp_path, collection):
+    with Collection(tmp_path / "other", create=True) as other:
+        index(other, [folder], workers=2)
+        assert [item.path for item in other.items()] == [item.path for item in collection.items()]
+        for name in FEW:
+            np.testing.assert_array_equal(other.vectors(name), collection.vectors(name))
+
+
+def test_a_worker_that_dies_costs_one_file(folder, tmp_path):
+    from rankloom.collection._pool import run_in_order
+
+    tasks = [(number,) for number in range(12)]
+    found = list(
+        run_in_order(_fragile, tasks, workers=2, prepare=_nothing, settings=None, crashed=lambda task: ("dead", *task))
+    )
+    assert found == [("dead", 5) if number == 5 else number for number in range(12)]
+
+
+def _nothing(_):
+    pass
+
+
+def _fragile(number):
+    if number == 5:
+        os.kill(os.getpid(), 9)
+    return number
+
+
+def test_second_indexer_is_told(collection):
+    with collection.indexing(), Collection(collection.folder) as other:
+        with pytest.raises(ValueError, match=f"being indexed by process {os.getpid()}"):
+            index(other, workers=0)
+        assert other.mark("q", 1, 1.0) == 1  # marks need not wait for the indexer
+
+
+def test_verify_finds_and_repairs(collection):
+    assert verify(collection).problems == []
+    expected = {name: np.array(collection.vectors(name)) for name in FEW}
+    stored = next(one for one in collection.descriptors() if one.name == "color_layout")
+    file = collection.folder / f"vectors/{stored.name}-{stored.version}.f16"
+    data = bytearray(file.read_bytes())
+    data[37] ^= 0x40
+    file.write_bytes(data)
+    os.truncate(collection.folder / "vectors/edge_histogram-1.f16", 100)
+    thumbnails = collection.folder / "thumbnails.bin"
+    data = bytearray(thumbnails.read_bytes())
+    data[10] ^= 0xFF
+    thumbnails.write_bytes(data)
+    found = verify(collection)
+    assert len(found.problems) == 3
+    assert not found.sound
+    with pytest.raises(ValueError, match="verify --repair"):
+        collection.vectors("edge_histogram")
+    repaired = verify(collection, repair=True, workers=0)
+    assert (repaired.repaired, repaired.lost) == (3, 0)
+    assert verify(collection).problems == []
+    for name, vectors in expected.items():
+        np.testing.assert_array_equal(collection.vectors(name), vectors)
+    assert all(cv2.imdecode(np.frombuffer(collection.thumbnail(i), np.uint8), 1) is not None for i in range(1, 9))
+    cv2.imwrite(str(collection.folder.parent / "pictures" / "later.png"), picture(70))
+    index(collection, workers=0)  # appending goes on after a repair
+    assert verify(collection).problems == []
+
+
+def test_near_pairs_against_brute_force():
+    rng = np.random.default_rng(0)
+    base = rng.integers(0, 2**63, 40, dtype=np.uint64)
+    hashes = np.concatenate([base, base ^ np.uint64(0b101), base[:10] ^ np.uint64(1 << 63), base[:3]])
+    for most in (0, 1, 3, 7):
+        expected = [
+            [i, j]
+            for i in range(len(hashes))
+            for j in range(i + 1, len(hashes))
+            if bin(int(hashes[i]) ^ int(hashes[j])).count("1") <= most
+        ]
+        assert near_pairs(hashes, most).tolist() == expected
+
+
+def test_duplicates_are_grouped(collection, folder):
+    image = cv2.imread(paths(folder)[2])
+    cv2.imwrite(str(folder / "smaller.jpg"), cv2.resize(image, None, fx=0.7, fy=0.7, interpolation=cv2.INTER_AREA))
+    index(collection, workers=0)
+    assert duplicate_groups(collection) == [[3, 9]]
+
+
+def test_export(collection, tmp_path):
+    collection.mark("boat", 2, 1.0)
+    collection.mark("boat", 2, 0.0)
+    collection.mark("boat", 5, 2.0)
+    for name in ("items.csv", "items.parquet"):
+        assert export_items(collection, tmp_path / name) == 8
+    with open(tmp_path / "items.csv", newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert rows[2]["path"] == collection.items([3])[0].path
+    assert "summer trip" in rows[2]["text"]
+    import pyarrow.parquet
+
+    assert pyarrow.parquet.read_table(tmp_path / "items.parquet").num_rows == 8
+    assert export_marks(collection, tmp_path / "qrels.txt") == 2
+    assert [(one.qid, one.id, one.grade) for one in read_qrels(tmp_path / "qrels.txt")] == [
+        ("boat", "2", 0.0), ("boat", "5", 2.0),
+    ]  # fmt: skip
+    with pytest.raises(ValueError, match="ending"):
+        export_items(collection, tmp_path / "items.doc")
+
+
+def test_many_threads_read_while_one_writes(collection, folder):
+    stop, failures = threading.Event(), []
+
+    def read():
+        while not stop.is_set():
+            try:
+                assert len(collection.items()) >= 8
+                assert len(collection.vectors("color_layout")) >= 8
+            except Exception as error:
+                failures.append(error)
+
+    threads = [threading.Thread(target=read) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for number in range(200, 206):
+        cv2.imwrite(str(folder / f"n{number}.png"), picture(number))
+        index(collection, workers=0)
+        collection.mark("q", number - 199, 1.0)
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert len(collection.items()) == 14
+
+
+def test_an_encoder_of_ones_own(collection, tmp_path):
+    onnx = pytest.importorskip("onnx")
+    helper, proto = onnx.helper, onnx.TensorProto
+    nodes = [
+        helper.make_node("GlobalAveragePool", ["pixels"], ["pooled"]),
+        helper.make_node("Flatten", ["pooled"], ["embedding"]),
+    ]
+    graph = helper.make_graph(
+        nodes, "mean",
+        [helper.make_tensor_value_info("pixels", proto.FLOAT, ["n", 3, 32, 32])],
+        [helper.make_tensor_value_info("embedding", proto.FLOAT, ["n", 3])],
+    )  # fmt: skip
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    onnx.save(model, tmp_path / "a.onnx")
+    assert add_encoder(collection, "mean", tmp_path / "a.onnx") == 3
+    os.unlink(tmp_path / "a.onnx")  # it was copied
+    index(collection, workers=0)
+    vectors = np.asarray(collection.vectors("mean"), dtype=float)
+    assert vectors.shape == (8, 3)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-2)
+    with pytest.raises(ValueError, match="cannot be the name"):
+        add_encoder(collection, "hog", tmp_path / "a.onnx")
+
+
+def test_errors_of_the_arguments(tmp_path, folder, few):
+    with pytest.raises(FileNotFoundError, match="is not a collection"):
+        Collection(tmp_path / "none")
+    with Collection(tmp_path / "new", create=True) as opened:
+        with pytest.raises(ValueError, match="nothing to index"):
+            index(opened)
+        with pytest.raises(ValueError, match="unknown preset"):
+            index(opened, [folder], preset="best")
+        with pytest.raises(ValueError, match="unknown descriptor"):
+            index(opened, [folder], descriptors=["smell"])
+        with pytest.raises(ValueError, match="no vectors of 'hog'"):
+            opened.vectors("hog")
+        with pytest.raises(KeyError, match="no item 5"):
+            opened.mark("q", 5, 1.0)
+
+
+def test_commands(folder, tmp_path, few):
+    run, place = CliRunner(), str(tmp_path / "c")
+
+    def call(*arguments, code=0):
+        found = run.invoke(main, [*arguments, "-c", place])
+        assert found.exit_code == code, found.output
+        return found.output
+
+    assert "8 files described (8 items)" in call("index", str(folder), "--workers", "0")
+    assert json.loads(call("index", "--workers", "0", "--json"))["unchanged"] == 8
+    assert "8 items of 8 files (8 pictures" in call("info")
+    assert json.loads(call("info", "--json"))["items"] == 8
+    (folder / "bad.png").write_bytes(b"x")
+    assert "1 could not be read" in call("index", "--workers", "0")
+    assert "bad.png: " in call("info", "--errors")
+    assert "0 damaged" in call("verify")
+    assert "0 groups" in call("duplicates")
+    assert "8 items" in call("export", str(tmp_path / "o.csv"))
+    os.truncate(tmp_path / "c" / "vectors" / "color_layout-1.f16", 10)
+    assert "is too short" in call("verify", code=1)
+    assert "1 repaired" in call("verify", "--repair", "--workers", "0")
+    missing = run.invoke(main, ["info", "-c", str(tmp_path / "none")])
+    assert missing.exit_code == 1
+    assert len(missing.output.strip().splitlines()) == 1
+
+
+def test_default_folder_is_the_users(tmp_path, folder, few, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    found = CliRunner().invoke(main, ["index", str(folder), "--workers", "0"])
+    assert found.exit_code == 0, found.output
+    assert (tmp_path / "data" / "rankloom" / "rankloom.db").is_file()
+
+
+def test_one_writer_by_the_command_too(collection, folder):
+    with collection.indexing():
+        command = [sys.executable, "-m", "rankloom", "index", str(folder), "-c", str(collection.folder)]
+        found = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert found.returncode == 1
+    assert "is being indexed by process" in found.stderr
