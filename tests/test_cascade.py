@@ -4,11 +4,13 @@ from time import sleep
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from rankloom import Features
 from rankloom.datasets import make_ranking, make_weak_models
+from rankloom.groups import group_rows
 from rankloom.metrics import evaluate, evaluate_queries
 from rankloom.rankers import (
     FullRankingLogisticRegression,
@@ -21,7 +23,10 @@ from rankloom.rankers import (
     _kernels,
     load_ranker,
 )
-from rankloom.rankers.cascade import _by_gain, _Rows
+from rankloom.rankers._canonical import hold_out
+from rankloom.rankers._cascade_rows import HeldRows
+from rankloom.rankers.base import Problem
+from rankloom.rankers.cascade import _by_gain
 
 FULL = {
     "feature": lambda: RankBoost(60, "feature", alpha="closed"),
@@ -147,7 +152,6 @@ def test_cheap_experts_are_asked_first(kind):
     assert lazy.cost < 0.9 * len(test) * costs[full.used_features].sum()
 
 
-@pytest.mark.xfail(strict=True, reason="BUG: a negative gain over a high cost is the larger one: dear experts go first")
 def test_cheap_experts_are_asked_first_also_if_no_expert_settles_anything():
     x = np.random.default_rng(0).normal(size=100)
     parts = np.stack([x, -x], axis=1)
@@ -206,14 +210,6 @@ def tagged(seed, n=6000):
     return [(X[k::3], y[k::3]) for k in range(3)]
 
 
-COIN = pytest.mark.xfail(
-    strict=True,
-    reason="BUG: where the items that matter have equal estimates the spread is 0 and the cut-off is that estimate, "
-    "up to rounding: all of them are dropped at any margin, or none",
-)
-
-
-@COIN
 @pytest.mark.parametrize("kind", ["threshold", "linear"])
 def test_a_tag_that_all_relevant_items_have_is_a_good_first_expert(kind):
     shares = []
@@ -226,7 +222,6 @@ def test_a_tag_that_all_relevant_items_have_is_a_good_first_expert(kind):
     assert np.mean(shares) < 0.6
 
 
-@COIN
 @pytest.mark.parametrize("kind", ["threshold", "linear"])
 def test_the_widest_margin_keeps_items_like_those_that_matter(kind):
     for seed in range(5):
@@ -238,7 +233,6 @@ def test_the_widest_margin_keeps_items_like_those_that_matter(kind):
         assert cascade.curve_[-2].loss < 0.1
 
 
-@pytest.mark.xfail(strict=True, reason="BUG: halves without a relevant row count as halves without a loss")
 def test_no_evidence_is_no_permission():
     train, held, _ = thirds()
     full = FULL["linear"]().fit(train.X, train.y)
@@ -246,6 +240,32 @@ def test_no_evidence_is_no_permission():
     rows = np.append(np.flatnonzero(held.y == 0), one)
     cascade = SoftCascade(full, budget=0.02).fit(held.X[rows], held.y[rows])
     assert cascade.curve_[cascade.chosen_].share == 1.0
+
+
+def test_only_the_order_of_grades_matters():
+    data = make_ranking(n_queries=60, n_items=30, random_state=3)
+    full = RankBoost(20).fit(data.X, data.y, data.qid)
+    curve = SoftCascade(full).fit(data.X, data.y, data.qid).curve_
+    assert len(curve) > 10
+    for grades in (0.1 * data.y, data.y - 3, data.y + 1):
+        assert SoftCascade(full).fit(data.X, grades, data.qid).curve_ == curve
+
+
+def test_errors_count_halvings_not_halves(fitted):
+    """Halves of different halvings overlap; the two of one do not."""
+    _, cascade, held, _ = fitted
+    problem = Problem(held.X, held.y, group_rows(None, len(held)), np.ones(len(held)), np.ones(1))
+    parts = np.stack([cascade.ranker_.contribution(j, held.X[:, j]) for j in cascade.order_.tolist()])
+    estimates = cascade.means_.sum() + np.cumsum(parts - cascade.means_[:, None], axis=0)
+    rows, losses = HeldRows(estimates, held.y, problem.groups.codes, "AP@50"), []
+    for seed in np.random.RandomState(0).randint(2**31, size=5):
+        half = hold_out(problem, 0.5, int(seed))
+        for mine, others in ((half, ~half), (~half, half)):
+            quality = rows.take(mine, "AP@50").points(rows.take(others, "AP@50").place(), cascade.costs_.cumsum())[1]
+            losses.append(1 - quality / quality[-1])
+    np.testing.assert_allclose([point.loss for point in cascade.curve_], np.mean(losses, axis=0), atol=1e-9)
+    errors = [point.error for point in cascade.curve_]
+    np.testing.assert_allclose(errors, np.std(losses, axis=0) / np.sqrt(5), atol=1e-9)
 
 
 def test_wider_margins_cost_more(fitted):
@@ -296,11 +316,11 @@ def test_max_cost_of_the_constructor():
     full = FULL["linear"]().fit(train.X, train.y)
     cascade = SoftCascade(full, max_cost=6.0).fit(held.X, held.y)
     assert cascade.curve_[cascade.chosen_].cost <= 6.0
+    assert cascade.choose(budget=0.0).choose().curve_[cascade.chosen_].cost <= 6.0  # back to the constructor's
     with pytest.raises(ValueError, match="too little"):
         SoftCascade(full, max_cost=0.01).fit(held.X, held.y)
 
 
-@pytest.mark.xfail(strict=True, reason="BUG: choose() takes any number: -1 fails in argmin, NaN takes the cheapest")
 @pytest.mark.parametrize(
     "choice", [{"budget": -1.0}, {"budget": np.nan}, {"budget": "2%"}, {"budget": 0.1, "max_cost": 5}]
 )
@@ -353,7 +373,7 @@ def test_losses_are_those_of_moving_one_item(metric, kind):
         if "queries" in kind:
             y[codes == 2] = 0.0  # nothing to lose there
         scores = 1.5 * y + random.normal(size=n)
-        found = _Rows(scores[None, :], y, codes, metric).losses()
+        found = HeldRows(scores[None, :], y, codes, metric).losses()
         expected = slow_losses(scores, y, codes, metric)
         np.testing.assert_allclose(found / found.sum(), expected / expected.sum(), atol=1e-12)
 
@@ -364,16 +384,15 @@ def test_losses_of_items_with_equal_scores(metric):
     for _ in range(10):
         y = random.integers(0, 3, 40).astype(float)
         codes, scores = np.sort(random.integers(0, 4, 40)), np.round(0.5 * y + random.normal(size=40))
-        found = _Rows(scores[None, :], y, codes, metric).losses()
+        found = HeldRows(scores[None, :], y, codes, metric).losses()
         np.testing.assert_allclose(found, slow_losses(scores, y, codes, metric), atol=1e-12)
 
 
-@pytest.mark.xfail(strict=True, reason="BUG: of equal scores at the cut-off of the metric only the first rows count")
 def test_items_that_are_alike_matter_alike():
     """Two relevant items of equal score at the cut-off of the metric: neither is less than the other."""
     y, scores = np.array([1.0, 1.0, 0.0, 0.0]), np.array([5.0, 5.0, 1.0, 0.0])
     codes = np.zeros(4, dtype=int)
-    found = _Rows(scores[None, :], y, codes, "P@1").losses()
+    found = HeldRows(scores[None, :], y, codes, "P@1").losses()
     np.testing.assert_allclose(found, slow_losses(scores, y, codes, "P@1"))
     assert found[0] == found[1]
 
@@ -382,7 +401,7 @@ def test_cut_offs_lie_below_the_mean_of_what_matters():
     random = np.random.default_rng(0)
     y = (random.random(200) < 0.2).astype(float)
     estimates = np.cumsum(random.normal(size=(5, 200)) + 0.5 * y, axis=0)
-    rows = _Rows(estimates, y, np.zeros(200, dtype=int), "AP")
+    rows = HeldRows(estimates, y, np.zeros(200, dtype=int), "AP")
     share = slow_losses(estimates[-1], y, np.zeros(200, dtype=int), "AP")
     cuts = rows.place()
     for s in range(4):
@@ -391,6 +410,16 @@ def test_cut_offs_lie_below_the_mean_of_what_matters():
         np.testing.assert_allclose(cuts[0, s], mean, rtol=1e-6)
         np.testing.assert_allclose((mean - cuts[:, s]) / spread, np.linspace(0, 6, len(cuts)), atol=1e-5)
     assert (cuts[:, -1] == -np.inf).all()
+
+
+def test_of_equal_scores_at_the_cut_off_all_count():
+    random = np.random.default_rng(1)
+    for metric in ("P@4", "AP@6", "nDCG@5"):
+        for _ in range(5):
+            y = random.integers(0, 3, 40).astype(float)
+            codes, scores = np.sort(random.integers(0, 4, 40)), np.round(0.5 * y + random.normal(size=40))
+            found = HeldRows(scores[None, :], y, codes, metric).losses()
+            np.testing.assert_allclose(found, slow_losses(scores, y, codes, metric), atol=1e-12)
 
 
 # Which rankers.
@@ -434,12 +463,18 @@ def test_rankers_that_are_no_sums_are_refused():
                 SoftCascade(one).fit(held.X, held.y)
 
 
-@pytest.mark.xfail(strict=True, reason="BUG: what is no ranker at all is a TypeError of clone(), not a ValueError")
 @pytest.mark.parametrize("ranker", ["rankboost", RankBoost, 3])
 def test_what_is_no_ranker_is_refused(ranker):
     train, *_ = thirds(600, 5)
     with pytest.raises(ValueError, match="cascade needs a ranker"):
         SoftCascade(ranker).fit(train.X, train.y)
+
+
+def test_rankers_that_are_no_sums_are_refused_before_they_are_fitted(monkeypatch):
+    train, *_ = thirds(600, 5)
+    monkeypatch.setattr(LambdaMART, "fit", lambda *_: pytest.fail("was fitted"))
+    with pytest.raises(ValueError, match="LambdaMART"):
+        SoftCascade(LambdaMART()).fit(train.X, train.y)
 
 
 def test_a_ranker_of_other_features_is_refused():
@@ -467,14 +502,7 @@ def test_graded_queries(full):
 
 @pytest.mark.parametrize(
     "kind",
-    [
-        "threshold",
-        "linear",
-        pytest.param(
-            "feature",
-            marks=pytest.mark.xfail(strict=True, reason="BUG: thresholds_ of weak='feature' are NaN: no JSON"),
-        ),
-    ],
+    FULL,
 )
 def test_json(kind, tmp_path):
     train, held, test = thirds(900, 10)
@@ -522,20 +550,21 @@ def test_a_ranker_without_features():
     assert len(cascade.report().splitlines()) == 2
 
 
-EMPTY = pytest.mark.xfail(strict=True, reason="BUG: rows that do not make two halves raise 'scores is empty'")
-
-
-@EMPTY
 @pytest.mark.parametrize("n", [3, 8, 300])
 @pytest.mark.parametrize("given", [None, RankingLogisticRegression()], ids=str)
 def test_one_relevant_row_for_a_ranker_that_is_not_fitted(n, given):
     X = np.random.default_rng(n).normal(size=(n, 3))
-    cascade = SoftCascade(given).fit(X, np.r_[1.0, np.zeros(n - 1)])
-    assert np.isfinite(cascade.predict(X)).all()
+    y = np.r_[1.0, np.zeros(n - 1)]
+    with pytest.warns(UserWarning, match="too few rows to hold out a pair") as said:
+        cascade = SoftCascade(given).fit(X, y)
+    assert len(said) == 1
+    full = (RankBoost() if given is None else clone(given)).fit(X, y)
+    np.testing.assert_allclose(cascade.predict(X), full.predict(X), atol=1e-12)
+    assert [point.share for point in cascade.curve_] == [1.0]
     assert "<-" in cascade.report()
 
 
-@pytest.mark.parametrize("n", [pytest.param(2, marks=EMPTY), 3, 5, 8])
+@pytest.mark.parametrize("n", [2, 3, 5, 8])
 def test_a_handful_of_rows_for_a_fitted_ranker(n):
     X = np.random.default_rng(n).normal(size=(n, 3))
     y = np.r_[1.0, np.zeros(n - 1)]

@@ -164,7 +164,7 @@ def test_b3_the_indicator_is_a_weak_ranker_if_h_is_positive():
 
 
 def terms(ranker, X):
-    share = np.clip((X - ranker.low_) / ranker.width_, 0, 1)
+    share = np.clip((X - ranker.low_) / (ranker.high_ - ranker.low_), 0, 1)
     return [
         alpha * (1 - share[:, j] if turned else share[:, j])
         for j, turned, alpha in zip(ranker.features_, ranker.inverted_, ranker.alphas_, strict=True)

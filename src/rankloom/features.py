@@ -77,6 +77,8 @@ class Features:
         if len(self.names) != width:
             raise ValueError(f"{len(self.names)} names for {width} columns")
         self._costs = _check_costs(costs, width)
+        self._whole: Features | None = None  # of which these are the rows `_index`
+        self._index: IntArray = np.empty(0, dtype=np.int64)
         self.reset()
 
     def reset(self) -> None:
@@ -101,9 +103,9 @@ class Features:
     @property
     def cost(self) -> float:
         """What the computed cells cost: in the unit of `costs`, else in seconds; cells of an array cost 1 each."""
-        if self._costs is None and self._array is None:
+        if self._costs is None and self._array is None and self._whole is None:
             return float(self.seconds.sum())
-        return float(self.evaluations @ self.cell_costs())
+        return float(self.evaluations @ np.nan_to_num(self.cell_costs()))
 
     def cell_costs(self) -> FloatArray:
         """What one cell of each column costs: as stated, else as measured; NaN for a column not yet computed."""
@@ -112,7 +114,11 @@ class Features:
         if self._array is not None:
             return np.ones(self.shape[1])
         with np.errstate(invalid="ignore"):
-            return np.where(self.evaluations > 0, self.seconds / self.evaluations, np.nan)
+            mine = np.where(self.evaluations > 0, self.seconds / self.evaluations, np.nan)
+        if self._whole is None:
+            return mine
+        costs = self._whole.cell_costs()  # what is timed here may be no more than looking up a cell there
+        return np.where(np.isnan(costs), mine, costs)
 
     def computed_by_row(self) -> IntArray:
         """How many cells of each row were computed."""
@@ -127,16 +133,20 @@ class Features:
         if not 0 <= j < self.shape[1]:
             raise ValueError(f"there is no column {j}; the columns are 0 to {self.shape[1] - 1}")
         wanted = self._row_numbers(rows)
+        known = self._known_rows(j)
+        missing = wanted[~known[wanted]]
+        if len(missing):
+            self._compute(j, missing if (missing[1:] > missing[:-1]).all() else np.unique(missing), known)
+        values = self._values[j]
+        assert values is not None
+        return values[wanted]
+
+    def _known_rows(self, j: int) -> NDArray[np.bool_]:
         known = self._known[j]
         if known is None:
             known = self._known[j] = np.zeros(self.shape[0], dtype=bool)
             self._values[j] = np.empty(self.shape[0]) if self._array is None else self._array[:, j]
-        missing = wanted[~known[wanted]]
-        if len(missing):
-            self._compute(j, missing if (np.diff(missing) > 0).all() else np.unique(missing), known)
-        values = self._values[j]
-        assert values is not None
-        return values[wanted]
+        return known
 
     def _row_numbers(self, rows: ArrayLike | None) -> IntArray:
         if rows is None:
@@ -158,7 +168,7 @@ class Features:
         assert values is not None
         began = perf_counter()
         if self._array is None:
-            found = np.asarray(self._columns[j](rows), dtype=np.float64)
+            found = np.asarray(self._columns[j](rows.copy()), dtype=np.float64)  # it may change what it is given
             if found.shape != rows.shape:
                 raise ValueError(f"column {self.names[j]!r} gave the shape {found.shape} for {len(rows)} rows")
         else:
@@ -171,14 +181,26 @@ class Features:
             values[rows] = found
         self.evaluations[j] += len(rows)
         known[rows] = True
+        if self._array is not None and self._whole is not None:
+            self._whole._count(j, self._index[rows])
+
+    def _count(self, j: int, rows: IntArray) -> None:
+        """Count cells of an array that a part has read."""
+        known = self._known_rows(j)
+        before = np.count_nonzero(known)
+        known[rows] = True
+        self.evaluations[j] += np.count_nonzero(known) - before
+        if self._whole is not None:
+            self._whole._count(j, self._index[rows])
 
     def take(self, rows: ArrayLike) -> Features:
         """Some rows as features of their own, with a ledger of their own; cells are computed, and counted, here too."""
         index = self._row_numbers(rows)
-        if self._array is not None:
-            return Features(self._array[index], names=self.names, costs=self._costs)
-        columns: list[Column] = [partial(self._part, j, index) for j in range(self.shape[1])]
-        return Features(columns, n_rows=len(index), names=self.names, costs=self._costs)
+        columns: dict[str, Column] = {str(j): partial(self._part, j, index) for j in range(self.shape[1])}
+        source = columns if self._array is None else self._array[index]
+        some = Features(source, n_rows=len(index), names=self.names, costs=self._costs)
+        some._whole, some._index = self, index
+        return some
 
     def _part(self, j: int, index: IntArray, rows: IntArray) -> FloatArray:
         return self.column(j, index[rows])

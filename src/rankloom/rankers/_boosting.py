@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from numbers import Integral
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,7 +14,17 @@ from rankloom.groups import Preferences
 from rankloom.rankers import _kernels
 from rankloom.rankers.base import check_number
 
-__all__ = ["LARGEST", "LARGEST_STEP", "PairWeights", "check_choice", "check_costs", "distinct", "spans", "truncated"]
+__all__ = [
+    "LARGEST",
+    "LARGEST_STEP",
+    "PairWeights",
+    "check_choice",
+    "check_costs",
+    "check_count",
+    "distinct",
+    "shares",
+    "truncated",
+]
 
 LARGEST = 1.0 - 1e-9  # of r: a weak ranker that is always right would get infinite weight (ERRATA B11)
 LARGEST_STEP = float(np.arctanh(LARGEST))  # 10.7
@@ -76,11 +87,20 @@ class PairWeights:
         return float(np.clip(step, -LARGEST_STEP, LARGEST_STEP))
 
 
-def spans(X: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The least value and the range of each column; a constant column, which teaches nothing, has the range inf."""
-    low = X.min(axis=0)
-    width = X.max(axis=0) - low
-    return low, np.where(width > 0, width, np.inf)
+def shares(values: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+    """Where values lie between low, which gives 0, and high, which gives 1; 0 where these are equal."""
+    with np.errstate(over="ignore"):  # of values far outside
+        width = high - low
+        if not np.isfinite(width).all():  # a range beyond the greatest number is taken by halves
+            half = np.where(np.isfinite(width), 1.0, 0.5)
+            values, low, width = values * half, low * half, high * half - low * half
+        return np.divide(values - low, width, out=np.zeros_like(values), where=width > 0)
+
+
+def check_count(name: str, value: Any, *, least: int = 1) -> None:
+    """Raise a ValueError unless a parameter is a whole number >= least."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}")
 
 
 def check_choice(name: str, value: Any, known: tuple[str, ...]) -> None:
@@ -112,7 +132,7 @@ def distinct(features: IntArray) -> IntArray:
 
 def truncated(ranker: Boosted, n_rounds: int, names: tuple[str, ...]) -> Boosted:
     """A copy of a boosted ranker with the first entries of the arrays that have one a round."""
-    check_number("n_rounds", n_rounds)
+    check_count("n_rounds", n_rounds, least=0)
     short = copy(ranker)
     for name in names:
         setattr(short, name, getattr(ranker, name)[:n_rounds])

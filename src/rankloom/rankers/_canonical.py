@@ -62,26 +62,35 @@ def canonical(problem: Problem, *, merge: bool = True) -> Canonical:
 def hold_out(problem: Problem, share: float, random_state: Any) -> NDArray[np.bool_]:
     """Choose rows to hold out: whole queries, or of a single query a share of each grade. True for those held out.
 
-    The choice depends on the features of the rows and on `random_state`, not on the order of rows or queries.
+    Of a single query at least one row of each grade is held out, and one is not, where there are two or more. If no
+    pair can be held out, no row is. Rows that stand in no pair, or have no weight, neither choose nor are chosen. The
+    choice depends on the features of the rows and on `random_state`, not on the order of rows or queries.
     """
     random = check_random_state(random_state)
     codes = problem.groups.codes
     key = _hashes(*problem.X.T)
     taught = preferences(problem.y, problem.groups, problem.weight, problem.query_weight)
     queries = np.unique(taught.query)
+    rows = np.sort(taught.rows)
     held = np.zeros(len(codes), dtype=bool)
     if len(queries) > 1:
+        rows = rows[np.lexsort((key[rows], codes[rows]))]
+        new = np.append(True, (np.diff(codes[rows]) > 0) | (key[rows[1:]] != key[rows[:-1]]))
         sums = np.zeros(len(problem.groups), dtype=np.uint64)
-        np.add.at(sums, codes, key)
+        np.add.at(sums, codes[rows[new]], key[rows[new]])  # equal rows once: they are like one row of more weight
         queries = queries[np.argsort(sums[queries], kind="stable")]
-        some = random.permutation(len(queries))[: min(max(1, round(share * len(queries))), len(queries) - 1)]
-        return np.isin(codes, queries[some])
-    rows = np.sort(taught.rows)
+        held[rows[np.isin(codes[rows], queries[_some(random, len(queries), share)])]] = True
+        return held
     for grade in np.unique(problem.y[rows]):
         alike = rows[problem.y[rows] == grade]
         alike = alike[np.argsort(key[alike], kind="stable")]
-        held[alike[random.permutation(len(alike))[: round(share * len(alike))]]] = True
-    return held
+        held[alike[_some(random, len(alike), share)]] = True
+    return held if len(np.unique(problem.y[held])) > 1 else np.zeros_like(held)
+
+
+def _some(random: Any, n: int, share: float) -> IntArray:
+    """A share of the numbers below n, but not none and not all."""
+    return np.asarray(random.permutation(n)[: min(max(1, round(share * n)), n - 1)], dtype=np.int64)
 
 
 def part(problem: Problem, rows: NDArray[np.bool_]) -> Problem:

@@ -28,7 +28,8 @@ def _edges(values: FloatArray, weight: FloatArray, limit: int | None) -> FloatAr
         wanted = total[-1] * np.arange(1, limit + 1) / (limit + 1)
         last = np.unique(last[np.minimum(np.searchsorted(total[last], wanted * (1 - 1e-12)), len(last) - 1)])
     below, above = values[last], values[last + 1]
-    middle = below + (above - below) / 2
+    with np.errstate(over="ignore"):  # then the lower value is the edge
+        middle = below + (above - below) / 2
     return np.where(middle < above, middle, below)
 
 

@@ -6,12 +6,22 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 
 from rankloom.core import FloatArray, IntArray
-from rankloom.groups import Preferences, check_grades, group_rows, preferences
+from rankloom.groups import Groups, Preferences, check_grades, group_rows, preferences
 from rankloom.metrics import evaluate, parse_metric
 from rankloom.rankers import _kernels
-from rankloom.rankers._boosting import LARGEST, PairWeights, check_choice, check_costs, distinct, spans, truncated
+from rankloom.rankers._boosting import (
+    LARGEST,
+    PairWeights,
+    check_choice,
+    check_costs,
+    check_count,
+    distinct,
+    shares,
+    truncated,
+)
 from rankloom.rankers._canonical import hold_out, part
 from rankloom.rankers._thresholds import Thresholds
 from rankloom.rankers.base import AdditiveRanker, Problem, Weights, check_number, warn_nothing_to_learn
@@ -19,6 +29,8 @@ from rankloom.rankers.base import AdditiveRanker, Problem, Weights, check_number
 __all__ = ["RankBoost", "select_features"]
 
 _NO_GAIN = 1e-12
+_FARTHEST = 1e100
+_MOST_COPIES = 100
 _TIE = 1e-10  # gains that differ by less than this share are equal: the first feature wins, whatever the order of rows
 
 
@@ -46,17 +58,20 @@ class RankBoost(AdditiveRanker):
     n_thresholds : how many edges a feature has at most, at equal shares of the rows; None for all.
     max_features : how many different features are used at most.
     costs, cost_weight : what a cell of each feature costs, and how much a feature of mean cost must lower the
-        logarithm of the loss to be worth asking for. A feature that is already used costs nothing more.
+        logarithm of the loss to be worth asking for. A feature that is already used costs nothing more. The first
+        round takes the best feature even if it is not worth its price; later ones stop where none is.
     patience : stop after so many rounds without a better `metric` on held-out queries (or rows, of a single query), and
-        keep the rounds up to the best. None runs all rounds.
+        keep the rounds up to the best. None runs all rounds, and so do rows too few to hold out a pair.
     validation_share : the share held out for that, where `fit` gets no `validation`.
-    metric : what is compared.
+    metric : what is compared, with grades counted 0, 1, 2 ... from the lowest of the training rows. Watched rows of
+        weight 0 are left out, those of a whole weight count as often; other weights mean nothing to a metric.
     random_state : which queries are held out.
 
     Attributes
     ----------
-    features_, thresholds_, alphas_ : the weak rankers: feature, edge and step of each round. A threshold is NaN where
-        the feature itself is used.
+    features_, thresholds_, alphas_ : the weak rankers: feature, edge and step of each round. There are no edges where
+        the features themselves are used.
+    low_, high_ : the values of each feature that are brought to 0 and 1 there.
     log_losses_ : the logarithm of the loss, relative to that of no ranker, after each round.
     curve_ : the metric on held-out rows after each round, where they are watched.
 
@@ -121,7 +136,8 @@ class RankBoost(AdditiveRanker):
         qid : the query of each row, any hashable values in any order; None makes all rows one query.
         sample_weight : one weight a row. A row of weight 2 counts like the same row twice.
         query_weight : mapping from qid to weight, or one value a row that is constant within each query.
-        validation : rows to watch, `(X, y, qid)`: the rounds after the best `metric` on them are dropped.
+        validation : rows to watch, `(X, y, qid)`, or `(X, y)` of one query: the rounds after the best `metric` on them
+            are dropped.
         """
         self._watched = validation
         try:
@@ -131,51 +147,66 @@ class RankBoost(AdditiveRanker):
 
     def _fit(self, problem: Problem) -> None:
         self._check_parameters()
-        watch: _Watch | None = None
-        if self._watched is not None:
-            rows, grades, qid = self._watched
-            dense = self._check_rows(rows, reset=False)
-            watch = _Watch(dense, check_grades(grades, len(dense)), group_rows(qid, len(dense)).codes, self.metric)
-        elif self.patience is not None:
-            held = hold_out(problem, self.validation_share, self.random_state)
-            watch = _Watch(problem.X[held], problem.y[held], problem.groups.codes[held], self.metric)
-            problem = part(problem, ~held)
-        prefs = preferences(problem.y, problem.groups, problem.weight, problem.query_weight)
-        if not len(prefs.rows):
-            warn_nothing_to_learn()
         price = check_costs(self.costs, self.cost_weight, problem.X.shape[1])
-        self._start(problem.X.shape[1])
+        problem, watch = self._watch(problem)
+        prefs = preferences(problem.y, problem.groups, problem.weight, problem.query_weight)
+        rounds: list[tuple[int, float, float, float]] = []
+        self.low_, self.high_ = np.empty(0), np.empty(0)
         if len(prefs.rows):
-            self._boost(problem.X[prefs.rows], prefs, price, watch)
-        self._keep(watch)
-
-    def _start(self, width: int) -> None:
-        self._rounds: list[tuple[int, float, float, float]] = []
-        self.scale_ = np.ones(width)
-
-    def _keep(self, watch: _Watch | None) -> None:
-        rounds = self._rounds[: watch.best_round] if watch is not None else self._rounds
-        del self._rounds
+            rounds = self._boost(problem.X[prefs.rows], prefs, price, watch)
+        else:
+            warn_nothing_to_learn()
+        if watch is not None:
+            rounds = rounds[: watch.best_round]
         self.features_ = np.array([entry[0] for entry in rounds], dtype=np.int64)
-        self.thresholds_ = np.array([entry[1] for entry in rounds], dtype=np.float64)
+        self.thresholds_ = np.array([entry[1] for entry in rounds if self.weak == "threshold"], dtype=np.float64)
         self.alphas_ = np.array([entry[2] for entry in rounds], dtype=np.float64)
         self.log_losses_ = np.array([entry[3] for entry in rounds], dtype=np.float64)
         self.curve_ = np.array([] if watch is None else watch.curve, dtype=np.float64)
 
-    def _boost(self, X: FloatArray, prefs: Preferences, price: FloatArray, watch: _Watch | None) -> None:
+    def _watch(self, problem: Problem) -> tuple[Problem, _Watch | None]:
+        """The rows to learn from, and those to watch."""
+        if self._watched is None and self.patience is None:
+            return problem, None
+        taught = preferences(problem.y, problem.groups, problem.weight, problem.query_weight).rows
+        levels = np.unique(problem.y[taught])
+        if self._watched is not None:
+            X, grades, groups = self._check_validation(self._watched)
+            return problem, _Watch(X, grades, groups.codes, levels, self.metric)
+        held = hold_out(problem, self.validation_share, self.random_state)
+        if not held.any():
+            return problem, None
+        rows = np.repeat(np.flatnonzero(held), _copies(problem.weight[held]))
+        watch = _Watch(problem.X[rows], problem.y[rows], problem.groups.codes[rows], levels, self.metric)
+        return part(problem, ~held), watch
+
+    def _check_validation(self, validation: Any) -> tuple[FloatArray, FloatArray, Groups]:
+        if not isinstance(validation, tuple | list) or len(validation) not in (2, 3):
+            raise ValueError(f"validation must be (X, y, qid), or (X, y) of one query; got {type(validation).__name__}")
+        X = self._check_rows(validation[0], reset=False)
+        grades = check_grades(validation[1], len(X))
+        groups = group_rows(validation[2] if len(validation) == 3 else None, len(X))
+        if not len(preferences(grades, groups).rows):
+            raise ValueError("no query of validation has rows of two grades: no round would be better than another")
+        return X, grades, groups
+
+    def _boost(
+        self, X: FloatArray, prefs: Preferences, price: FloatArray, watch: _Watch | None
+    ) -> list[tuple[int, float, float, float]]:
+        """Feature, edge, step and logarithm of the loss of each round."""
         pool = _Cuts(X, prefs.weight, self.n_thresholds) if self.weak == "threshold" else _Columns(X)
         if isinstance(pool, _Columns):
-            self.scale_ = 1.0 / pool.width
+            self.low_, self.high_ = pool.low, pool.high
         weights = PairWeights(prefs)
         used = np.zeros(X.shape[1], dtype=bool)
         most = X.shape[1] if self.max_features is None else self.max_features
+        rounds: list[tuple[int, float, float, float]] = []
         for _ in range(self.n_rounds):
             allowed = None if used.sum() < most else used
             place = _choose(pool.gains(weights.signed), pool.feature, price, used, allowed)
             if place is None or weights.ordered:
                 break
-            j, edge = int(pool.feature[place]), pool.edge(place)
-            h = pool.values(place)
+            h = pool.values(place, X)
             if self.alpha == "closed":
                 step = float(np.arctanh(np.clip(weights.signed @ h, -LARGEST, LARGEST)))
             elif self.weak == "threshold":
@@ -183,10 +214,12 @@ class RankBoost(AdditiveRanker):
             else:
                 step = weights.exact_step(h)
             weights.move(step * h)
+            j = int(pool.feature[place])
             used[j] = True
-            self._rounds.append((j, edge, step, weights.log_loss - weights.first_log_loss))
-            if watch is not None and watch.step(j, edge, step * self.scale_[j], self.patience):
+            rounds.append((j, pool.edge(place), step, weights.log_loss - weights.first_log_loss))
+            if watch is not None and watch.step(step * pool.values(place, watch.X), self.patience):
                 break
+        return rounds
 
     def _check_parameters(self) -> None:
         check_choice("weak", self.weak, ("threshold", "feature"))
@@ -194,7 +227,7 @@ class RankBoost(AdditiveRanker):
         for name in ("n_rounds", "n_thresholds", "max_features", "patience"):
             value = getattr(self, name)
             if value is not None or name == "n_rounds":
-                check_number(name, value, least=1)
+                check_count(name, value)
         check_number("validation_share", self.validation_share, open_below=True)
         if self.validation_share >= 1:
             raise ValueError(f"validation_share must be less than 1, got {self.validation_share!r}")
@@ -212,9 +245,12 @@ class RankBoost(AdditiveRanker):
     def contribution(self, j: int, values: FloatArray) -> FloatArray:
         """What values of feature j add to the score, over all rounds that use it."""
         mine = self.features_ == j
-        edges, steps = self.thresholds_[mine], self.alphas_[mine]
+        steps = self.alphas_[mine]
+        if not len(steps):
+            return np.zeros(len(values))
         if self.weak == "feature":
-            return np.asarray(steps.sum() * self.scale_[j] * values, dtype=np.float64)
+            return np.asarray(steps.sum() * _linear(values, self.low_[j], self.high_[j]), dtype=np.float64)
+        edges = self.thresholds_[mine]
         order = np.argsort(edges, kind="stable")
         level = np.concatenate([[0.0], np.cumsum(steps[order])])
         return np.asarray(level[np.searchsorted(edges[order], values)], dtype=np.float64)
@@ -230,7 +266,6 @@ class _Cuts:
     """Weak rankers that are 1 where a feature lies above an edge."""
 
     def __init__(self, X: FloatArray, weight: FloatArray, limit: int | None):
-        self._X = X
         self._cuts = Thresholds.of(X, weight, limit)
         self.feature = self._cuts.feature
 
@@ -240,19 +275,17 @@ class _Cuts:
     def edge(self, place: int) -> float:
         return float(self._cuts.edges[place])
 
-    def values(self, place: int) -> FloatArray:
-        above = self._X[:, self.feature[place]] > self._cuts.edges[place]
-        return np.asarray(above, dtype=np.float64)
+    def values(self, place: int, X: FloatArray) -> FloatArray:
+        return np.asarray(X[:, self.feature[place]] > self._cuts.edges[place], dtype=np.float64)
 
 
 class _Columns:
     """Weak rankers that are the features, brought to [0, 1]."""
 
     def __init__(self, X: FloatArray):
-        self._X = X
-        self._low, self.width = spans(X)
+        self.low, self.high = X.min(axis=0), X.max(axis=0)
         # Half the memory to read each round; the step is computed from the full values.
-        self._H = ((X - self._low) / self.width).astype(np.float32)
+        self._H = shares(X, self.low, self.high).astype(np.float32)
         self.feature = np.arange(X.shape[1])
 
     def gains(self, signed: FloatArray) -> FloatArray:
@@ -263,12 +296,26 @@ class _Columns:
     def edge(self, place: int) -> float:
         return float("nan")
 
-    def values(self, place: int) -> FloatArray:
-        return np.asarray((self._X[:, place] - self._low[place]) / self.width[place], dtype=np.float64)
+    def values(self, place: int, X: FloatArray) -> FloatArray:
+        return _linear(X[:, place], self.low[place], self.high[place])
+
+
+def _linear(values: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+    """The share of the range, also outside of it; bounded, so that sums of any values are numbers."""
+    return np.clip(shares(values, low, high), -_FARTHEST, _FARTHEST)
+
+
+def _copies(weight: FloatArray) -> IntArray:
+    """How often a watched row counts: a row of weight 2 like two, but metrics know no parts of rows."""
+    whole = bool((weight == np.round(weight)).all()) and weight.max() <= _MOST_COPIES
+    return weight.astype(np.int64) if whole else np.ones(len(weight), dtype=np.int64)
 
 
 def _choose(gains: FloatArray, feature: IntArray, price: FloatArray, used: Any, allowed: Any) -> int | None:
-    """The place of the weak ranker of the largest gain, less its price; None if none has any."""
+    """The place of the weak ranker of the largest gain, less its price; None if none has any.
+
+    The first is taken at any price, for without it nothing would be ranked.
+    """
     if not len(gains):
         return None
     size = np.abs(gains)
@@ -280,6 +327,8 @@ def _choose(gains: FloatArray, feature: IntArray, price: FloatArray, used: Any, 
     else:
         value = size
     best = float(value.max())
+    if used.any() and best <= 0:
+        return None
     place = int(np.argmax(value >= best - _TIE * abs(best)))
     return place if size[place] > _NO_GAIN and best > -np.inf else None
 
@@ -287,16 +336,18 @@ def _choose(gains: FloatArray, feature: IntArray, price: FloatArray, used: Any, 
 class _Watch:
     """Scores held-out rows after every round and remembers the best round."""
 
-    def __init__(self, X: FloatArray, y: FloatArray, codes: IntArray, metric: str):
-        self._X, self._y, self._codes, self._metric = X, y, codes, metric
+    def __init__(self, X: FloatArray, y: FloatArray, codes: IntArray, levels: FloatArray, metric: str):
+        self.X, self._codes, self._metric = X, codes, metric
+        # The place of a grade among those to learn from: AP asks which are at least 1, and grades may be any numbers.
+        self._y = np.searchsorted(levels, y).astype(np.float64)
         self._sign = -1.0 if parse_metric(metric).name == "swaps" else 1.0
         self._scores = np.zeros(len(y))
         self.curve: list[float] = []
         self.best_round = 0
 
-    def step(self, j: int, edge: float, alpha: float, patience: int | None) -> bool:
-        """Add a weak ranker; returns whether to stop."""
-        self._scores += alpha * (self._X[:, j] if np.isnan(edge) else self._X[:, j] > edge)
+    def step(self, change: FloatArray, patience: int | None) -> bool:
+        """Add to the scores; returns whether to stop."""
+        self._scores += change
         value = evaluate(self._y, self._scores, self._codes, [self._metric])[self._metric]
         self.curve.append(value)
         if self.best_round == 0 or self._sign * value > self._sign * self.curve[self.best_round - 1]:
@@ -304,7 +355,7 @@ class _Watch:
         return patience is not None and len(self.curve) - self.best_round >= patience
 
 
-def select_features(ranker: AdditiveRanker, n: int) -> IntArray:
+def select_features(ranker: Any, n: int) -> IntArray:
     """The n features that matter most to a fitted ranker, most important first.
 
     A boosted ranker chose its features one by one, and that order is taken: a feature enters when it lowers the loss
@@ -325,7 +376,10 @@ def select_features(ranker: AdditiveRanker, n: int) -> IntArray:
     """
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
         raise ValueError(f"n must be a whole number of at least 1, got {n!r}")
-    used = ranker.used_features
+    if not hasattr(type(ranker), "used_features"):
+        raise ValueError(f"{type(ranker).__name__} does not say which features it uses; boosted and linear rankers do")
+    check_is_fitted(ranker)
+    used: IntArray = ranker.used_features
     if hasattr(ranker, "coef_"):
         used = used[np.argsort(-np.abs(ranker.coef_[used]), kind="stable")]
     if len(used) < n:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -14,15 +15,14 @@ from sklearn.utils.validation import check_is_fitted
 from rankloom.core import FloatArray, IntArray
 from rankloom.features import Features
 from rankloom.groups import preferences
-from rankloom.metrics import evaluate_queries, parse_metric
-from rankloom.rankers import _kernels
+from rankloom.metrics import parse_metric
 from rankloom.rankers._canonical import hold_out, part
+from rankloom.rankers._cascade_rows import HeldRows
 from rankloom.rankers.base import AdditiveRanker, Problem, Ranker, check_number, warn_nothing_to_learn
 from rankloom.rankers.boost import RankBoost
 
 __all__ = ["SoftCascade", "TradeOff"]
 
-_MARGINS = np.linspace(0.0, 6.0, 49)
 _HALVINGS = 5
 
 
@@ -31,6 +31,7 @@ class TradeOff(NamedTuple):
 
     The mean cost of an item, that as a share of the full cost, the metric, and its loss against the full ranker with
     the standard error; all on held-out rows that the cut-offs had not seen: halves of them, each judging the other's.
+    There are several halvings; the error counts these and not the halves, since halves of different ones overlap.
     """
 
     cost: float
@@ -63,10 +64,11 @@ class SoftCascade(Ranker):
     Parameters
     ----------
     ranker : a fitted additive ranker: `RankBoost` or any linear one. One that is not fitted (None: `RankBoost()`) is
-        fitted, as a copy, on a part of the rows, and the rest places the cut-offs.
+        fitted, as a copy, on a part of the rows, and the rest places the cut-offs. Where there are too few rows to
+        hold out, or none of them shows a loss, nothing is cut off.
     budget : the share of the metric that may be lost; the cheapest cascade within it is taken.
     max_cost : the mean cost of an item that may be spent, instead of `budget`; the best cascade within it is taken.
-    metric : what is to be kept.
+    metric : what is to be kept, with grades counted 0, 1, 2 ... from the lowest.
     costs : what a cell of each feature costs. By default those that `Features` states or has measured, else 1 each.
     holdout : the share of queries (of rows, if there is one query) kept from a ranker that is not fitted yet.
     random_state : which rows are held out, and how they are halved.
@@ -134,6 +136,7 @@ class SoftCascade(Ranker):
 
     def _fit(self, problem: Problem) -> None:
         self._check_parameters()
+        self._check_ranker(problem.X.shape[1])
         taught = np.zeros(len(problem.y), dtype=bool)
         taught[preferences(problem.y, problem.groups).rows] = True
         problem = part(problem, taught)
@@ -141,27 +144,30 @@ class SoftCascade(Ranker):
             self.ranker_: AdditiveRanker | None = self.ranker
         elif taught.any():
             held = hold_out(problem, self.holdout, self.random_state)
+            if not held.any():
+                message = "too few rows to hold out a pair: the ranker learns from all of them, and nothing is cut off"
+                warnings.warn(message, UserWarning, stacklevel=4)
             learn, problem = part(problem, ~held), part(problem, held)
             made = RankBoost() if self.ranker is None else clone(self.ranker)
             self.ranker_ = made.fit(learn.X, learn.y, qid=learn.groups.codes)
         else:
             warn_nothing_to_learn()
             self.ranker_ = None
-        self._check_ranker(problem.X.shape[1])
         self._order(problem)
         self._trade(problem)
-        self.choose(budget=self.budget, max_cost=self.max_cost)
+        self.choose()
 
     def _check_ranker(self, width: int) -> None:
-        if self.ranker_ is None:
+        ranker: Any = self.ranker
+        if ranker is None:
             return
-        if not isinstance(self.ranker_, AdditiveRanker):
+        if not isinstance(ranker, AdditiveRanker):
+            got = f"the class {ranker.__name__}" if isinstance(ranker, type) else type(ranker).__name__
             raise ValueError(
-                f"a cascade needs a ranker whose score is a sum over features (RankBoost or a linear one), "
-                f"got {type(self.ranker_).__name__}"
+                f"a cascade needs a ranker whose score is a sum over features (RankBoost or a linear one), got {got}"
             )
-        if self.ranker_.n_features_in_ != width:
-            raise ValueError(f"the ranker was fitted on {self.ranker_.n_features_in_} features, X has {width} features")
+        if _is_fitted(ranker) and ranker.n_features_in_ != width:
+            raise ValueError(f"the ranker was fitted on {ranker.n_features_in_} features, X has {width} features")
 
     def _order(self, problem: Problem) -> None:
         """Features by how much of the score's variance they settle per cost, given those before."""
@@ -194,14 +200,17 @@ class SoftCascade(Ranker):
 
     def _trade(self, problem: Problem) -> None:
         """Cut-offs and a point of the curve for every margin."""
-        estimates = self.means_.sum() + np.cumsum(self._contributions(problem.X, self.order_) - self.means_, axis=1).T
         paid = np.cumsum(self.costs_)
+        self.all_cuts_ = np.full((1, len(self.order_)), _NEVER)
+        self.curve_costs_ = paid[-1:] if len(paid) else np.zeros(1)
+        self.curve_quality_, self.curve_losses_, self.curve_errors_ = np.zeros(1), np.zeros(1), np.zeros(1)
         if not len(self.order_) or not len(problem.y):
-            self.all_cuts_ = np.full((1, len(self.order_)), _NEVER)
-            self.curve_costs_ = paid[-1:] if len(paid) else np.zeros(1)
-            self.curve_quality_, self.curve_losses_, self.curve_errors_ = np.zeros(1), np.zeros(1), np.zeros(1)
             return
-        rows = _Rows(estimates, problem.y, problem.groups.codes, self.metric)
+        estimates = self.means_.sum() + np.cumsum(self._contributions(problem.X, self.order_) - self.means_, axis=1).T
+        # Grades are an order, but AP asks which are at least 1.
+        grades = np.unique(problem.y, return_inverse=True)[1].astype(np.float64)
+        rows = HeldRows(estimates, grades, problem.groups.codes, self.metric)
+        self.curve_quality_ = np.array([rows.full_quality()])
         # The top 100 of a list are the top 50 of half of it.
         metric = parse_metric(self.metric)
         one_list = len(problem.groups) == 1 and metric.k is not None
@@ -210,28 +219,42 @@ class SoftCascade(Ranker):
         points = []
         for seed in random.randint(2**31, size=_HALVINGS):
             half = hold_out(problem, 0.5, int(seed))
+            if not half.any():
+                continue
             mine, others = rows.take(half, halved), rows.take(~half, halved)
-            points += [mine.points(others.place(), paid), others.points(mine.place(), paid)]
+            # A half of which the full ranker makes nothing has nothing to lose: it neither places nor judges.
+            if mine.full_quality() > 0 and others.full_quality() > 0:
+                points += [mine.points(others.place(), paid), others.points(mine.place(), paid)]
+        if not points:
+            return
         costs, qualities = np.array(points).transpose(1, 0, 2)
-        full = qualities[:, -1:]
-        losses = 1.0 - np.divide(qualities, full, out=np.ones_like(qualities), where=full > 0)
+        losses = 1.0 - qualities / qualities[:, -1:]
         self.all_cuts_ = np.maximum(np.vstack([rows.place(), np.full((1, len(paid)), -np.inf)]), _NEVER)
         self.curve_costs_, self.curve_quality_ = costs.mean(axis=0), qualities.mean(axis=0)
         self.curve_losses_ = losses.mean(axis=0)
-        self.curve_errors_ = losses.std(axis=0) / np.sqrt(len(losses))
+        self.curve_errors_ = losses.std(axis=0) / np.sqrt(len(losses) / 2)
 
     def choose(self, *, budget: float | None = None, max_cost: float | None = None) -> Self:
-        """Take another point of the curve, by the loss that is allowed or the mean cost of an item."""
+        """Take another point of the curve, by the loss that is allowed or the mean cost of an item.
+
+        Without either, it is the point that the constructor asked for.
+        """
         check_is_fitted(self, "all_cuts_")
+        if budget is not None and max_cost is not None:
+            raise ValueError("choose by budget or by max_cost, not by both")
+        if budget is None and max_cost is None:
+            max_cost = self.max_cost
         if max_cost is not None:
+            check_number("max_cost", max_cost, open_below=True)
             within = np.flatnonzero(self.curve_costs_ <= max_cost * (1 + 1e-12))
             if not len(within):
                 least = self.curve_costs_.min()
                 raise ValueError(f"max_cost={max_cost:g} is too little: the cheapest cascade costs {least:.4g} an item")
             self.chosen_ = int(within[np.argmax(self.curve_quality_[within])])
         else:
-            # Down from the full ranker to the first point over the budget: beyond it a point may be within by luck.
             allowed = self.budget if budget is None else budget
+            check_number("budget", allowed)
+            # Down from the full ranker to the first point over the budget: beyond it a point may be within by luck.
             over = np.flatnonzero(self.curve_losses_ + self.curve_errors_ > allowed)
             within = np.arange(over[-1] + 1 if len(over) else 0, len(self.curve_losses_))
             self.chosen_ = int(within[np.argmin(self.curve_costs_[within])])
@@ -300,66 +323,8 @@ def _by_gain(parts: FloatArray, costs: FloatArray) -> IntArray:
     order = np.empty(len(costs), dtype=np.int64)
     open_ = np.ones(len(costs), dtype=bool)
     for place in range(len(costs)):
-        order[place] = j = int(np.argmax(np.where(open_, gain / costs, -np.inf)))
+        worth = np.where(gain > 0, gain / costs, gain * costs)  # of losses the cheaper one is the better, too
+        order[place] = j = int(np.argmax(np.where(open_, worth, -np.inf)))
         open_[j] = False
         gain = gain - 2 * covariance[j]
     return order
-
-
-class _Rows:
-    """Held-out rows with their estimates after each stage."""
-
-    def __init__(self, estimates: FloatArray, y: FloatArray, codes: IntArray, metric: str):
-        self.estimates, self.y, self._codes, self._metric = np.ascontiguousarray(estimates), y, codes, metric
-
-    def take(self, rows: Any, metric: str) -> _Rows:
-        """Some of the rows, and what is to be kept of them."""
-        return _Rows(self.estimates[:, rows], self.y[rows], self._codes[rows], metric)
-
-    def points(self, cuts: FloatArray, paid: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Mean cost and metric with each set of cut-offs; the last is without any."""
-        stages = [_kernels.cascade.run_cascade(self.estimates, some) for some in cuts]
-        stages.append(np.full(len(self.y), len(paid) - 1))
-        places = np.arange(len(self.y))
-        quality = [float(np.mean(self._values(self.estimates[stage, places]))) for stage in stages]
-        return np.array([paid[stage].mean() for stage in stages]), np.array(quality)
-
-    def _values(self, scores: FloatArray, y: FloatArray | None = None) -> FloatArray:
-        grades = self.y if y is None else y
-        return np.nan_to_num(evaluate_queries(grades, scores, self._codes, [self._metric]).values[self._metric])
-
-    def losses(self) -> FloatArray:
-        """How much the metric of its list falls if a row changes grades with the last row of the lowest grade."""
-        full = self.estimates[-1]
-        queries, code = np.unique(self._codes, return_inverse=True)
-        order = np.lexsort((-full, code))
-        starts = np.searchsorted(code[order], np.arange(len(queries)))
-        place = np.empty(len(full), dtype=np.int64)
-        place[order] = np.arange(len(full)) - starts[code[order]]
-        lowest = np.full(len(queries), np.inf)
-        np.minimum.at(lowest, code, self.y)
-        last = np.zeros(len(queries), dtype=np.int64)
-        low = order[self.y[order] == lowest[code[order]]]
-        last[code[low]] = low  # the last of each query is written last
-        matter = np.flatnonzero((self.y > lowest[code]) & (place < (parse_metric(self._metric).k or len(full))))
-        matter = matter[np.lexsort((place[matter], code[matter]))]
-        turn = np.arange(len(matter)) - np.searchsorted(code[matter], code[matter])
-        before, losses = self._values(full), np.zeros(len(full))
-        for number in range(int(turn.max(initial=-1)) + 1):  # one row of every query at a time: lists are independent
-            moved = matter[turn == number]
-            y = self.y.copy()
-            y[last[code[moved]]], y[moved] = self.y[moved], lowest[code[moved]]
-            losses[moved] = np.maximum(before - self._values(full, y), 0.0)[code[moved]]
-        return losses
-
-    def place(self) -> FloatArray:
-        """Cut-offs for every margin, widest last."""
-        losses = self.losses()
-        if not losses.any():
-            return np.full((len(_MARGINS), len(self.estimates)), -np.inf)
-        share = losses / losses.sum()
-        mean = self.estimates @ share
-        spread = np.sqrt((self.estimates - mean[:, None]) ** 2 @ share)
-        cuts = mean - _MARGINS[:, None] * spread
-        cuts[:, -1] = -np.inf
-        return np.asarray(cuts, dtype=np.float64)

@@ -11,7 +11,16 @@ from rankloom.core import FloatArray, IntArray
 from rankloom.features import Features
 from rankloom.groups import Preferences, preferences
 from rankloom.rankers import _kernels
-from rankloom.rankers._boosting import LARGEST, PairWeights, check_choice, check_costs, distinct, spans, truncated
+from rankloom.rankers._boosting import (
+    LARGEST,
+    PairWeights,
+    check_choice,
+    check_costs,
+    check_count,
+    distinct,
+    shares,
+    truncated,
+)
 from rankloom.rankers.base import Problem, Ranker, check_number, warn_nothing_to_learn
 
 __all__ = ["ImbalancedRankBoost"]
@@ -62,6 +71,7 @@ class ImbalancedRankBoost(Ranker):
     ----------
     features_, inverted_, thresholds_, alphas_ : feature, direction, cut-off and step of each round. The first cut-off
         is the least number: it drops nothing.
+    low_, high_ : the least and the greatest value of each feature in the training rows.
     survivors_ : the share of the training rows that each round asked for its feature.
     objectives_ : L' of each round. log_losses_ : the logarithm of the loss after each round, relative to no ranker.
 
@@ -87,6 +97,8 @@ class ImbalancedRankBoost(Ranker):
     inverted_: NDArray[np.bool_]
     thresholds_: FloatArray
     alphas_: FloatArray
+    low_: FloatArray
+    high_: FloatArray
     survivors_: FloatArray
     objectives_: FloatArray
     log_losses_: FloatArray
@@ -123,14 +135,13 @@ class ImbalancedRankBoost(Ranker):
         rounds: list[tuple[int, bool, float, float, float, float, float]] = []
         if len(prefs.rows):
             X = problem.X[prefs.rows]
-            self.low_, self.width_ = spans(X)
-            varies = np.flatnonzero(np.isfinite(self.width_))
-            self.width_ = np.where(np.isfinite(self.width_), self.width_, 0.0)
-            H = np.ascontiguousarray(self._scaled(X[:, varies], self.low_[varies], self.width_[varies]))
+            self.low_, self.high_ = X.min(axis=0), X.max(axis=0)
+            varies = np.flatnonzero(self.high_ > self.low_)
+            H = np.ascontiguousarray(self._scaled(X[:, varies], varies))
             rounds = self._boost(H, varies, prefs, price[varies] if len(price) else price) if len(varies) else []
         else:
             warn_nothing_to_learn()
-            self.low_, self.width_ = np.zeros(problem.X.shape[1]), np.zeros(problem.X.shape[1])
+            self.low_, self.high_ = np.zeros(problem.X.shape[1]), np.zeros(problem.X.shape[1])
         columns = [*zip(*rounds, strict=True)] if rounds else [()] * len(_PER_ROUND)
         for name, column in zip(_PER_ROUND, columns, strict=True):
             kind = {"features_": np.int64, "inverted_": bool}.get(name, np.float64)
@@ -148,6 +159,9 @@ class ImbalancedRankBoost(Ranker):
         rounds: list[tuple[int, bool, float, float, float, float, float]] = []
         for t in range(self.n_rounds):
             f = weights.f
+            alive = alive[self._passes(f[alive], theta)]  # scores may have sunk, but for the range "unit"
+            if not len(alive):
+                break
             order = alive[np.argsort(-f[alive], kind="stable")]
             cuts, penalties = self._cuts(f[order], theta)
             moves = self.lam * (omega + penalties)
@@ -193,10 +207,14 @@ class ImbalancedRankBoost(Ranker):
         penalties[-1] = 0.0
         return cuts, penalties
 
-    def _scaled(self, X: FloatArray, low: FloatArray, width: FloatArray) -> FloatArray:
+    def _passes(self, scores: FloatArray, theta: float) -> NDArray[np.bool_]:
+        return scores >= theta if self.inclusive else scores > theta
+
+    def _scaled(self, X: FloatArray, features: Any) -> FloatArray:
         least, greatest = RANGES[self.scaling]
-        share = np.divide(X - low, width, out=np.zeros_like(X), where=width > 0)
-        return np.clip(least + (greatest - least) * share, least, greatest)
+        share = shares(X, self.low_[features], self.high_[features])
+        with np.errstate(over="ignore"):
+            return np.clip(least + (greatest - least) * share, least, greatest)
 
     def truncated(self, n_rounds: int) -> ImbalancedRankBoost:
         """A copy with the first rounds only."""
@@ -218,16 +236,15 @@ class ImbalancedRankBoost(Ranker):
         scores, alive = np.zeros(n_rows), np.arange(n_rows)
         rounds = zip(self.features_.tolist(), self.inverted_.tolist(), self.thresholds_, self.alphas_, strict=True)
         for j, turned, theta, step in rounds:
-            now = scores[alive]
-            alive = alive[now >= theta if self.inclusive else now > theta]
+            alive = alive[self._passes(scores[alive], theta)]
             if not len(alive):
                 break
-            h = self._scaled(column(j, alive), self.low_[j], self.width_[j])
+            h = self._scaled(column(j, alive), j)
             scores[alive] += step * (_turn(h, mirrored) if turned else h)
         return scores
 
     def _check_parameters(self) -> None:
-        check_number("n_rounds", self.n_rounds, least=1)
+        check_count("n_rounds", self.n_rounds)
         check_number("lam", self.lam)
         check_number("tol", self.tol)
         check_choice("regularizer", self.regularizer, _REGULARIZERS)

@@ -1,0 +1,81 @@
+"""The held-out rows of a soft cascade: how much each matters, and what cut-offs cost and lose."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rankloom.core import FloatArray, IntArray
+from rankloom.metrics import evaluate_queries, parse_metric
+from rankloom.rankers import _kernels
+
+__all__ = ["HeldRows"]
+
+_MARGINS = np.linspace(0.0, 6.0, 49)
+_ROUNDING = 1e-9  # of the estimates: sums in another order must not fall below a cut-off that they stand on
+
+
+class HeldRows:
+    """Held-out rows with their estimates after each stage."""
+
+    def __init__(self, estimates: FloatArray, y: FloatArray, codes: IntArray, metric: str):
+        self.estimates, self.y, self._codes, self._metric = np.ascontiguousarray(estimates), y, codes, metric
+
+    def take(self, rows: Any, metric: str) -> HeldRows:
+        """Some of the rows, and what is to be kept of them."""
+        return HeldRows(self.estimates[:, rows], self.y[rows], self._codes[rows], metric)
+
+    def points(self, cuts: FloatArray, paid: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Mean cost and metric with each set of cut-offs; the last is without any."""
+        stages = [_kernels.cascade.run_cascade(self.estimates, some) for some in cuts]
+        stages.append(np.full(len(self.y), len(paid) - 1))
+        places = np.arange(len(self.y))
+        quality = [float(np.mean(self._values(self.estimates[stage, places]))) for stage in stages]
+        return np.array([paid[stage].mean() for stage in stages]), np.array(quality)
+
+    def full_quality(self) -> float:
+        """The metric without any cut-offs."""
+        return float(np.mean(self._values(self.estimates[-1])))
+
+    def _values(self, scores: FloatArray, y: FloatArray | None = None) -> FloatArray:
+        grades = self.y if y is None else y
+        return np.nan_to_num(evaluate_queries(grades, scores, self._codes, [self._metric]).values[self._metric])
+
+    def losses(self) -> FloatArray:
+        """How much the metric of its list falls if a row changes grades with the last row of the lowest grade."""
+        full = self.estimates[-1]
+        queries, code = np.unique(self._codes, return_inverse=True)
+        order = np.lexsort((-full, code))
+        starts = np.searchsorted(code[order], np.arange(len(queries)))
+        shown = np.minimum(np.bincount(code, minlength=len(queries)), parse_metric(self._metric).k or len(full))
+        last_shown = full[order[starts + shown - 1]]  # rows of an equal score may be shown too
+        lowest = np.full(len(queries), np.inf)
+        np.minimum.at(lowest, code, self.y)
+        last = np.zeros(len(queries), dtype=np.int64)
+        low = order[self.y[order] == lowest[code[order]]]
+        last[code[low]] = low  # the last of each query is written last
+        matter = np.flatnonzero((self.y > lowest[code]) & (full >= last_shown[code]))
+        matter = matter[np.argsort(code[matter], kind="stable")]
+        turn = np.arange(len(matter)) - np.searchsorted(code[matter], code[matter])
+        before, losses = self._values(full), np.zeros(len(full))
+        for number in range(int(turn.max(initial=-1)) + 1):  # one row of every query at a time: lists are independent
+            moved = matter[turn == number]
+            y = self.y.copy()
+            y[last[code[moved]]], y[moved] = self.y[moved], lowest[code[moved]]
+            losses[moved] = np.maximum(before - self._values(full, y), 0.0)[code[moved]]
+        return losses
+
+    def place(self) -> FloatArray:
+        """Cut-offs for every margin, widest last."""
+        losses = self.losses()
+        if not losses.any():
+            return np.full((len(_MARGINS), len(self.estimates)), -np.inf)
+        share = losses / losses.sum()
+        mean = self.estimates @ share
+        spread = np.sqrt((self.estimates - mean[:, None]) ** 2 @ share)
+        # Where all that matter have one estimate the spread is 0, and rounding alone would decide.
+        size = np.maximum.accumulate(np.abs(self.estimates).max(axis=1))
+        cuts = mean - _MARGINS[:, None] * spread - _ROUNDING * size
+        cuts[:, -1] = -np.inf
+        return np.asarray(cuts, dtype=np.float64)
