@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import click
 
 from rankloom.cli._options import json_option
-from rankloom.cli._output import emit, progress, table
+from rankloom.cli._output import emit, file_progress, progress, table
 
 
 @click.group()
@@ -24,25 +26,49 @@ def bench() -> None:
 @bench.command()
 @click.option("--quick", is_flag=True, help="Fewer and smaller concepts: under a minute.")
 @click.option("--concepts", type=click.IntRange(min=1), help="How many concepts; 20, or 4 with --quick.")
-@click.option("--seed", default=0, show_default=True, help="Seed of the generated concepts.")
+@click.option(
+    "--data", type=click.Path(file_okay=False), help="A labelled folder of pictures instead of generated data."
+)
+@click.option("--cache", type=click.Path(file_okay=False), help="Keep the descriptions of its pictures there.")
+@click.option("--seed", default=0, show_default=True, help="Seed of the generated concepts and of the parts.")
 @click.option("--output", "-o", type=click.Path(file_okay=False), help="Write the curves as JSON and plots there.")
 @json_option
-def cascade(quick: bool, concepts: int | None, seed: int, output: str | None, as_json: bool) -> None:
+def cascade(
+    quick: bool,
+    concepts: int | None,
+    data: str | None,
+    cache: str | None,
+    seed: int,
+    output: str | None,
+    as_json: bool,
+) -> None:
     """Quality against cost for RankBoost, Imbalanced RankBoost and the soft cascade (Merler et al. 2009).
 
-    Concepts are generated: many weak detectors of a rare kind of item, each of which costs time to ask.
+    Concepts are generated: many weak detectors of a rare kind of item, each of which costs time to ask. Or they are the
+    classes of a folder with labels.csv (or with a folder a class), and the detectors are machines trained on it.
 
     \b
     Example:
       rankloom bench cascade --quick -o cascade/
+      rankloom bench cascade --data caltech101/ --cache caltech101.rankloom
     """
     from rankloom.bench import cascade as paper
 
     n_concepts = concepts or (4 if quick else 20)
     n_items, n_models = (9_000, 80) if quick else (30_000, 200)
-    made = paper.generated_concepts(n_concepts, n_items, n_models, random_state=seed)
-    with progress(n_concepts, "boosting") as advance:
-        report = paper.run(made, n_rounds=60 if quick else 100, progress=advance)
+    with ExitStack() as stack:
+        if data is None:
+            made = paper.generated_concepts(n_concepts, n_items, n_models, random_state=seed)
+        else:
+            from rankloom.bench.labelled import concepts_of, described_folder
+
+            kept = cache or stack.enter_context(TemporaryDirectory())
+            with file_progress() as update:
+                described = described_folder(data, kept, update)
+            n_concepts = min(n_concepts, len(set(described[1].tolist())))
+            made = concepts_of(described, n_concepts, n_jobs=-1, random_state=seed)
+        with progress(n_concepts, "boosting") as advance:
+            report = paper.run(made, n_rounds=60 if quick else 100, progress=advance)
     if output is not None:
         from rankloom import plots
 
@@ -62,7 +88,7 @@ def cascade(quick: bool, concepts: int | None, seed: int, output: str | None, as
         [finding.what, f"{finding.found:.3g}", "" if finding.paper is None else f"{finding.paper:g}"]
         for finding in findings
     ]
-    table(["finding", "here", "paper"], rows, f"{n_concepts} generated concepts")
+    table(["finding", "here", "paper"], rows, f"{n_concepts} {'generated concepts' if data is None else 'concepts'}")
     rows = []
     for method in paper.METHODS:
         last = [curve[-1] for curve in report.curves[method].values()]
