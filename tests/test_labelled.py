@@ -41,13 +41,13 @@ def test_labels_by_folder_and_by_table(folder, tmp_path):
     (tmp_path / "labels.csv").write_text("file,kind\n")
     with pytest.raises(ValueError, match="needs the columns path and class"):
         read_labels(tmp_path)
+    (tmp_path / "none").mkdir()
     with pytest.raises(ValueError, match="neither"):
-        (tmp_path / "none").mkdir()
         read_labels(tmp_path / "none")
 
 
 def test_concepts_are_learnable_and_lazily_scored(described):
-    vectors, labels = described
+    vectors, _ = described
     assert {len(found) for found in vectors.values()} == {60}
     concepts = list(concepts_of(described, 2))
     assert [concept.name for concept in concepts] == ["blue", "green"]

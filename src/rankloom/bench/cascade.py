@@ -273,6 +273,8 @@ def _asked_by_place(concept: Concept, ranker: Any, n_places: int = 100) -> Float
     lazy = concept.test()
     order = np.argsort(-ranker.predict(lazy), kind="stable")
     counts = lazy.computed_by_row()[order]
+    if len(counts) < n_places:
+        return np.asarray(counts[np.arange(n_places) * len(counts) // n_places], dtype=np.float64)
     return np.array([part.mean() for part in np.array_split(counts, n_places)])
 
 
