@@ -1,0 +1,141 @@
+"""The neighbour graph of a collection, and scores that spread over it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array, csr_array, diags_array
+from scipy.sparse.linalg import cg
+
+from rankloom.core import FloatArray
+
+__all__ = ["Neighbours", "build_neighbours"]
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    r"""The k nearest items of every item, by a similarity that the caller chose; nearest first.
+
+    An edge weighs \(1 / r\) for the r-th nearest; \(W = (A + A^\top) / 2\) and \(S = D^{-1/2} W D^{-1/2}\). Ranks
+    instead of similarities make the graph independent of their scale.
+
+    Parameters
+    ----------
+    ids : array of shape (n, k), row numbers; -1 where an item has fewer neighbours.
+    similarities : array of the same shape; -inf there.
+
+    References
+    ----------
+    D. Zhou, J. Weston, A. Gretton, O. Bousquet, B. Schölkopf, Ranking on data manifolds, NIPS 2003.
+    """
+
+    ids: NDArray[np.int32]
+    similarities: NDArray[np.float32]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def operator(self) -> csr_array:
+        """The symmetric normalised matrix S."""
+        n, k = self.ids.shape
+        rows, ranks = np.divmod(np.arange(n * k), max(k, 1))
+        columns = self.ids.ravel()
+        there = columns >= 0
+        weights = (1.0 / (1.0 + ranks[there]), (rows[there], columns[there]))
+        directed = coo_array(weights, shape=(n, n)).tocsr()
+        W = (directed + directed.T) / 2.0
+        degree = np.asarray(W.sum(axis=1)).ravel()
+        scale = diags_array(np.divide(1.0, np.sqrt(degree), out=np.zeros(n), where=degree > 0))
+        return csr_array(scale @ W @ scale)
+
+    def diffuse(
+        self, start: FloatArray, alpha: float = 0.9, *, operator: csr_array | None = None, tol: float = 1e-8
+    ) -> FloatArray:
+        r"""Manifold ranking: \(f = (I - \alpha S)^{-1} y\), so that \(f_i = y_i + \alpha \sum_j S_{ij} f_j\).
+
+        Parameters
+        ----------
+        start : y, what the query says of each item before its neighbours are asked; mostly 0.
+        alpha : how much neighbours say, from 0 to below 1.
+        operator : S, if it is at hand.
+        tol : relative size of the residual of the conjugate gradients.
+        """
+        if not 0 <= alpha < 1:
+            raise ValueError(f"alpha must be from 0 to below 1, got {alpha!r}")
+        S = self.operator() if operator is None else operator
+        found, failed = cg(diags_array(np.ones(len(self))) - alpha * S, start, rtol=tol, maxiter=1000)
+        if failed:
+            raise ValueError("the diffusion did not converge; take a smaller alpha")
+        return np.asarray(found, dtype=np.float64)
+
+
+def build_neighbours(
+    similarities_of: Callable[[int], FloatArray],
+    present: NDArray[np.bool_],
+    k: int = 10,
+    *,
+    known: Neighbours | None = None,
+    progress: Callable[[int, int, str], None] = lambda done, total, text: None,
+) -> Neighbours:
+    """The exact k nearest neighbours of every item that has a file; equal similarities by row number.
+
+    Parameters
+    ----------
+    similarities_of : the similarity of all items to one; symmetric.
+    present : which items count.
+    k : how many neighbours.
+    known : an earlier graph of the first items: only new items are asked for, and items that lost a neighbour.
+    progress : called with the number of items done, of all, and a text.
+
+    Examples
+    --------
+    >>> points = np.array([0.0, 1.0, 1.5, 9.0])
+    >>> build_neighbours(lambda item: -np.abs(points - points[item]), np.ones(4, dtype=bool), 2).ids.tolist()
+    [[1, 2], [2, 0], [1, 0], [2, 1]]
+    """
+    n = len(present)
+    ids: NDArray[Any] = np.full((n, k), -1, dtype=np.int32)
+    best: NDArray[Any] = np.full((n, k), -np.inf, dtype=np.float32)
+    todo = present.copy()
+    if known is not None and known.ids.shape[1] == k and len(known) <= n:
+        old = len(known)
+        ids[:old], best[:old] = known.ids, known.similarities
+        kept = ids[:old] >= 0
+        lost = (kept & ~present[ids[:old]]).any(axis=1)
+        todo[:old] &= lost | ~kept.any(axis=1)
+    ids[~present], best[~present] = -1, -np.inf
+    ids[todo], best[todo] = -1, -np.inf
+    asked = np.flatnonzero(todo)
+    for done, item in enumerate(asked.tolist(), 1):
+        found = np.where(present, similarities_of(item), -np.inf).astype(np.float32)
+        found[item] = -np.inf
+        nearest = _top(found, k)
+        ids[item, : len(nearest)], best[item, : len(nearest)] = nearest, found[nearest]
+        closer = np.flatnonzero(present & ~todo & (found > best[:, -1]))
+        _enter(ids, best, closer, item, found[closer])
+        if done % 50 == 0:
+            progress(done, len(asked), "neighbours")
+    return Neighbours(ids, best)
+
+
+def _top(scores: NDArray[Any], k: int) -> NDArray[np.int64]:
+    """The k highest, highest first, ties by row number."""
+    k = min(k, int(np.isfinite(scores).sum()))
+    if k == 0:
+        return np.empty(0, dtype=np.int64)
+    limit = np.partition(scores, len(scores) - k)[len(scores) - k]
+    rows = np.flatnonzero(scores >= limit)
+    return np.asarray(rows[np.lexsort((rows, -scores[rows]))][:k], dtype=np.int64)
+
+
+def _enter(ids: NDArray[Any], best: NDArray[Any], rows: NDArray[np.int64], item: int, similarity: NDArray[Any]) -> None:
+    """Put an item into the lists of some rows where it belongs; the last of each list drops out."""
+    fresh = ~(ids[rows] == item).any(axis=1)
+    for row, value in zip(rows[fresh].tolist(), similarity[fresh].tolist(), strict=True):
+        place = int(np.searchsorted(-best[row], -value, side="right"))
+        ids[row, place + 1 :], best[row, place + 1 :] = ids[row, place:-1].copy(), best[row, place:-1].copy()
+        ids[row, place], best[row, place] = item, value

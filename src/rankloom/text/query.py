@@ -1,0 +1,87 @@
+"""What a person types, as a query: words, "exact phrases", beginnings of words*, and -what is not wanted."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from rankloom.text.tokens import Phrase, last_word, phrase_terms, query_terms
+
+__all__ = ["TextQuery", "parse_query"]
+
+MOST_CHARACTERS = 10_000
+MOST_PARTS = 256
+MOST_PREFIXES = 16
+
+_QUOTES = str.maketrans(dict.fromkeys("“”„‟«»＂「」『』", '"'))
+_MINUS = "-−－–"
+# A sign after a letter or a digit is no minus and opens no phrase: T-shirt, 5" disk.
+_PARTS = re.compile(rf'(?:(?<![^\s"])(?P<minus>[{_MINUS}]))?(?:(?<![0-9A-Za-z])"(?P<phrase>[^"]*)"|(?P<word>[^\s"]+))')
+_STAR = re.compile(r"[*＊][^\w*＊]*$")
+
+
+@dataclass(frozen=True)
+class TextQuery:
+    """A query in terms of `rankloom.text.tokens`.
+
+    Parameters
+    ----------
+    words : each is evidence, none is needed.
+    prefixes : folded beginnings of words; what begins so counts as one word.
+    phrases : evidence, and each is needed.
+    minus, minus_prefixes : what an item must not have.
+    """
+
+    words: tuple[str, ...] = ()
+    prefixes: tuple[str, ...] = ()
+    phrases: tuple[Phrase, ...] = ()
+    minus: tuple[Phrase, ...] = ()
+    minus_prefixes: tuple[str, ...] = ()
+
+    @property
+    def has_evidence(self) -> bool:
+        """Whether anything can score above 0."""
+        return bool(self.words or self.prefixes or self.phrases)
+
+
+def parse_query(text: str) -> TextQuery:
+    """Read a query. Every text is a query: signs that mean nothing where they stand are passed over.
+
+    Examples
+    --------
+    >>> parse_query('red sun* -dogs "old town"')
+    TextQuery(words=('red',), prefixes=('sun',), phrases=(Phrase(terms=('old', 'town'), offsets=(0, 1)),),
+              minus=(Phrase(terms=('dog',), offsets=(0,)),), minus_prefixes=())
+    >>> parse_query('- * "').has_evidence
+    False
+    """
+    words: dict[str, None] = {}
+    prefixes: dict[str, None] = {}
+    phrases: dict[Phrase, None] = {}
+    minus: dict[Phrase, None] = {}
+    minus_prefixes: dict[str, None] = {}
+    for part in _PARTS.finditer(text[:MOST_CHARACTERS].translate(_QUOTES)):
+        if part["phrase"] is not None:
+            (minus if part["minus"] else phrases)[phrase_terms(part["phrase"])] = None
+            continue
+        before, prefix = _prefix(part["word"])
+        if part["minus"]:
+            minus[phrase_terms(before)] = None
+            minus_prefixes[prefix] = None
+        else:
+            words.update(dict.fromkeys(query_terms(before)))
+            prefixes[prefix] = None
+    nothing = Phrase((), ())
+    return TextQuery(
+        words=tuple(words)[:MOST_PARTS],
+        prefixes=tuple(one for one in prefixes if one)[:MOST_PREFIXES],
+        phrases=tuple(one for one in phrases if one != nothing)[:MOST_PARTS],
+        minus=tuple(one for one in minus if one != nothing)[:MOST_PARTS],
+        minus_prefixes=tuple(one for one in minus_prefixes if one)[:MOST_PREFIXES],
+    )
+
+
+def _prefix(word: str) -> tuple[str, str]:
+    """What stands before the last word, and that word if a star follows it; else all, and nothing."""
+    star = _STAR.search(word)
+    return (word, "") if star is None else last_word(word[: star.start()])
