@@ -53,7 +53,8 @@ def fused(codes, wanted, everything, query, out):
         out[i, 0] = city
         out[i, 1] = np.sqrt(squares)
         length = np.sqrt(norm * query_norm)
-        out[i, 2] = np.float32(1.0) - product / length if length > 0 else np.float32(1.0)
+        one = np.float32(1.0)
+        out[i, 2] = max(one - product / length, np.float32(0.0)) if length > 0 else one  # rounding may go below 0
         out[i, 3] = chi
         most = max(total, query_total)
-        out[i, 4] = np.float32(1.0) - least / most if most > 0 else np.float32(1.0)
+        out[i, 4] = max(one - least / most, np.float32(0.0)) if most > 0 else one

@@ -14,6 +14,9 @@ from rankloom.cli.collection import descriptors, duplicates, export, index, info
 from rankloom.cli.compare import compare
 from rankloom.cli.demo import demo
 from rankloom.cli.letor import evaluate, fit, predict
+from rankloom.cli.prior import train_prior
+from rankloom.cli.sample import sample
+from rankloom.cli.search import search
 from rankloom.cli.simulate import simulate
 
 
@@ -59,6 +62,7 @@ def main() -> None:
 
 
 for command in (
-    demo, index, info, verify, export, duplicates, descriptors, fit, predict, evaluate, compare, simulate, bench,
+    demo, index, search, info, verify, export, duplicates, descriptors, fit, predict, evaluate, compare, simulate,
+    train_prior, bench, sample,
 ):  # fmt: skip
     main.add_command(command)

@@ -11,7 +11,7 @@ from rankloom.collection.collection import Collection
 from rankloom.collection.describing import Settings
 from rankloom.media import kind_of
 
-__all__ = ["add_encoder", "resolve", "settings_for"]
+__all__ = ["add_encoder", "describe_picture", "resolve", "settings_for"]
 
 VOCABULARY_PICTURES = 400
 
@@ -122,3 +122,13 @@ def add_encoder(
     with collection.transaction() as db:
         db.execute("INSERT OR REPLACE INTO encoders VALUES (?, ?)", (name, json.dumps(kept)))
     return dimension
+
+
+def describe_picture(collection: Collection, image: Any, names: Sequence[str]) -> dict[str, Any]:
+    """Describe a picture that is not in the collection by descriptors that the collection has."""
+    from rankloom.descriptors import describe
+
+    encoders = dict(collection.db.execute("SELECT name, settings FROM encoders").fetchall())
+    vocabulary = collection.folder / "vocabulary.npy"
+    settings = Settings(tuple(names), str(vocabulary), tuple(sorted(encoders.items())))
+    return dict(describe(image, [resolve(name, settings) for name in names]))

@@ -1,0 +1,105 @@
+"""bench car: content-aware ranking against text ranking and visual reranking."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from rankloom.cli._options import json_option
+from rankloom.cli._output import emit, progress, table
+
+if TYPE_CHECKING:
+    from rankloom.bench.car import CarReport
+
+
+@click.command()
+@click.option("--data", required=True, type=click.Path(file_okay=False), help="The folder of Flickr8k.")
+@click.option("--quick", is_flag=True, help="One run with fewer queries: under a minute once pictures are described.")
+@click.option("--runs", type=click.IntRange(min=1), help="Runs with new texts and splits; 4, or 1 with --quick.")
+@click.option("--train", type=click.IntRange(min=1), multiple=True, help="Training queries; may be repeated.")
+@click.option("--validation", type=click.IntRange(min=1), help="Queries of each of the two validation parts.")
+@click.option("--cache", type=click.Path(file_okay=False), help="Keep the vectors of the pictures there.")
+@click.option("--jobs", default=1, show_default=True, type=click.IntRange(min=1), help="Processes.")
+@click.option("--seed", default=0, show_default=True, help="Seed of texts and splits.")
+@click.option("--output", "-o", type=click.Path(file_okay=False), help="Write the figures as JSON and plots there.")
+@json_option
+def car(
+    data: str,
+    quick: bool,
+    runs: int | None,
+    train: tuple[int, ...],
+    validation: int | None,
+    cache: str | None,
+    jobs: int,
+    seed: int,
+    output: str | None,
+    as_json: bool,
+) -> None:
+    """Content-aware ranking against text rankers and their lists reranked by pictures (Geng et al. 2009).
+
+    Queries are single words, or captions that people judged; the text of a picture is one of its other captions.
+
+    \b
+    Example:
+      rankloom bench car --data flickr8k/ --quick -o car/
+    """
+    from rankloom.bench import car as paper
+    from rankloom.bench._flickr8k import read_flickr8k, visual_vectors
+
+    source = read_flickr8k(data)
+    with progress(len(source.images), "describing") as advance:
+        vectors = visual_vectors(source, cache, progress=advance)
+    n_runs = runs or (1 if quick else 4)
+    with progress(len(paper.TASKS) * n_runs + 1, "ranking") as advance:
+        report = paper.run(
+            source,
+            vectors,
+            n_runs=n_runs,
+            n_train=train or ((25,) if quick else (50, 100)),
+            n_validation=validation or (20 if quick else 50),
+            n_queries=100 if quick else 400,
+            n_jobs=jobs,
+            random_state=seed,
+            progress=advance,
+        )
+    if output is not None:
+        from rankloom import plots_car
+
+        folder = Path(output)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "car.json").write_text(json.dumps(report.to_dict(), indent=1) + "\n", encoding="utf-8")
+        plots_car.plot_curves(report, folder / "car-curves.png")
+        plots_car.plot_best(report, folder / "car-best.png")
+        plots_car.plot_gamma(report, folder / "car-gamma.png")
+        plots_car.plot_against(report, folder / "car-against.png")
+    if as_json:
+        for finding in paper.findings(report):
+            emit(finding._asdict())
+        return
+    _tables(report)
+    if output is not None:
+        click.echo(f"-> {output}")
+
+
+def _tables(report: CarReport) -> None:
+    from rankloom.bench import car as paper
+
+    for setting, measured in report.settings.items():
+        gains = {gain.method: gain for gain in report.gains(setting, "ListNet", 10)}
+        counts = measured.best_counts(paper.METHODS)
+        rows = []
+        for method in paper.METHODS:
+            means = [f"{measured.mean(method)[depth - 1]:.3f}" for depth in paper.TABLE_DEPTHS]
+            gain = gains.get(method)
+            tested = ["", ""] if gain is None else [f"{gain.relative:+.1%}", f"{gain.holm:.4f}"]
+            rows.append([method, *means, *tested, str(counts[method][paper.BEST_DEPTHS.index(10)])])
+        head = ["method", *(f"nDCG@{depth}" for depth in paper.TABLE_DEPTHS), "over ListNet", "p (Holm)", "best alone"]
+        table(head, rows, f"{setting}: {len(measured.queries)} test queries, {report.n_runs} runs")
+    rows = [
+        [str(setting), gain.other, f"{gain.difference:+.4f}", f"{gain.holm:.4f}", f"{gain.wins}-{gain.losses}"]
+        for setting, gain in paper.verdicts(report)
+    ]
+    table(["setting", "CAR against", "nDCG@10", "p (Holm)", "wins-losses"], rows, "The same text model, reranked")

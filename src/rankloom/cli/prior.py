@@ -1,0 +1,42 @@
+"""train-prior: the weights that a new collection starts with, from labelled collections."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command("train-prior")
+@click.argument("pairs", nargs=-1, required=True, metavar="COLLECTION=LABELS...")
+@click.option("--column", default="class", show_default=True, help="The column of LABELS with the class of a path.")
+@click.option("--output", "-o", required=True, type=click.Path(dir_okay=False), help="Where to write the weights.")
+def train_prior(pairs: tuple[str, ...], column: str, output: str) -> None:
+    """Learn starting weights from PAIRS of a collection (indexed with --preset full) and a CSV file of classes.
+
+    LABELS has a column path, relative to its own folder. Weights are learned for each preset.
+
+    \b
+    Example:
+      rankloom train-prior art.rankloom=art/labels.csv photos.rankloom=photos/labels.csv -o weights.json
+    """
+    import json
+
+    from rankloom.datasets._files import atomic_write
+    from rankloom.descriptors import PRESETS
+    from rankloom.priors import Labelled, labelled_collection
+    from rankloom.priors import train_prior as learn
+
+    found = []
+    for pair in pairs:
+        collection, sign, labels = pair.partition("=")
+        if not sign:
+            raise click.BadParameter(f"expected COLLECTION=LABELS, got {pair!r}")
+        found.append(labelled_collection(collection, labels, column))
+    weights = {}
+    for preset, names in PRESETS.items():
+        some = [
+            Labelled({name: one.vectors[name] for name in names if name in one.vectors}, one.labels) for one in found
+        ]
+        weights[preset] = learn(some)
+    with atomic_write(output) as file:
+        file.write((json.dumps(weights, indent=1, sort_keys=True) + "\n").encode())
+    click.echo(f"weights of {', '.join(weights)} from {len(found)} collections -> {output}")

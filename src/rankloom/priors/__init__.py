@@ -1,0 +1,154 @@
+"""The weights that a new collection starts with, and how they are made."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom.collection import Collection
+from rankloom.core import FloatArray
+from rankloom.descriptors import PRESETS
+from rankloom.experts import Sighting, expert_features, experts_of, measure_scales
+from rankloom.metrics import evaluate
+from rankloom.rankers import RankingLogisticRegression
+
+__all__ = ["Labelled", "labelled_collection", "prior_weights", "train_prior"]
+
+TEXT_WEIGHTS = {"text.bm25": 1.0, "tags.bm25": 0.5}  # people's words count more than automatic ones
+_QUERIES, _OTHERS = 200, 150
+
+
+@cache
+def _packaged() -> dict[str, dict[str, float]]:
+    found: dict[str, dict[str, float]] = json.loads(files(__name__).joinpath("weights.json").read_text("utf-8"))
+    return found
+
+
+def prior_weights(descriptors: Iterable[str]) -> dict[str, float]:
+    """Starting weights for the experts of these descriptors, and for the text experts.
+
+    There is a set of weights for each preset, learned from its experts (`train_prior`); the one that fits is taken:
+    `paper36` without the semantic descriptor, `fast` if all are in it, else `full`. An expert that was not there then
+    starts at 0, unless none of them is known: then all weigh the same. Visual weights sum to 1.
+
+    >>> weights = prior_weights(["semantic", "hog"])
+    >>> weights["semantic.cosine"] > weights.get("hog.l2", 0.0), round(sum(weights.values()), 6)  # words 1 and 0.5
+    (True, 2.5)
+    """
+    chosen = sorted(descriptors)
+    names = [expert.name for expert in experts_of(chosen)]
+    kind = "fast" if set(chosen) <= set(PRESETS["fast"]) else "full"
+    known = _packaged()[kind if "semantic" in chosen else "paper36"]
+    weights = {name: known.get(name, 0.0) for name in names}
+    if not any(weights.values()):
+        weights = dict.fromkeys(names, 1.0)
+    total = sum(weights.values()) or 1.0
+    return {**{name: weight / total for name, weight in weights.items()}, **TEXT_WEIGHTS}
+
+
+class Labelled(NamedTuple):
+    """A labelled collection: vectors by descriptor in half precision, and the class of each item."""
+
+    vectors: dict[str, NDArray[Any]]
+    labels: NDArray[Any]
+
+
+def labelled_collection(folder: str, labels: str, column: str = "class") -> Labelled:
+    """A collection with the classes that a CSV file gives to its files, by paths relative to that file.
+
+    `sift_words` is left out: its words are those of one collection.
+    """
+    base = os.path.dirname(os.path.abspath(labels))
+    with open(labels, newline="", encoding="utf-8") as file:
+        rows = csv.DictReader(file)
+        missing = {"path", column} - set(rows.fieldnames or ())
+        if missing:
+            raise ValueError(
+                f"{labels} has no column {min(missing)!r}; its columns are {', '.join(rows.fieldnames or ())}"
+            )
+        classes = {os.path.normpath(os.path.join(base, row["path"])): row[column] for row in rows}
+    with Collection(folder) as collection:
+        pairs = [
+            (item.id - 1, classes[path]) for item in collection.items() for path in item.paths[:1] if path in classes
+        ]
+        if not pairs:
+            raise ValueError(f"none of the files of {folder} is in {labels}")
+        places = np.array([place for place, _ in pairs])
+        vectors = {
+            one.name: np.array(collection.vectors(one.name)[places])
+            for one in collection.descriptors()
+            if one.name != "sift_words"
+        }
+    return Labelled(vectors, np.array([label for _, label in pairs]))
+
+
+def train_prior(
+    collections: Sequence[Labelled],
+    *,
+    nu: float = 1.0,
+    shrink: float = 0.5,
+    random_state: int = 0,
+    progress: Callable[[str], None] = lambda step: None,
+) -> dict[str, float]:
+    """Learn weights from labelled collections: items of the class of a query above others, over all of them.
+
+    Weights below 0 are set to 0 and the rest is learned again: a weight against a similarity would fit these data
+    and no others.
+
+    Parameters
+    ----------
+    collections : the data; each has the same number of queries, whatever its size.
+    nu : regularisation.
+    shrink : how far the weights go towards the best single expert: collections differ, a strong expert stays strong.
+    random_state : which items are queries.
+    progress : called with a text before each collection.
+    """
+    X, y, qid = [], [], []
+    shared = sorted(set.intersection(*(set(one.vectors) for one in collections)))
+    experts = experts_of(shared)
+    for number, one in enumerate(collections):
+        progress(f"collection {number + 1}")
+        for query, rows, phi in _judged(one, shared, random_state):
+            X.append(phi)
+            y.append((one.labels[rows] == one.labels[query]).astype(np.float64))
+            qid += [(number, query)] * len(rows)
+    rows, grades = np.concatenate(X), np.concatenate(y)
+    ids = np.unique(np.array(qid), axis=0, return_inverse=True)[1].ravel()
+    kept = np.arange(len(experts))
+    while True:
+        ranker = RankingLogisticRegression(nu=nu).fit(rows[:, kept], grades, qid=ids)
+        if (ranker.coef_ >= 0).all():
+            break
+        kept = kept[ranker.coef_ > 0]
+    weights = np.zeros(len(experts))
+    weights[kept] = (1 - shrink) * ranker.coef_ / ranker.coef_.sum()
+    alone = [evaluate(grades, column, ids, ["AP"])["AP"] for column in rows.T]
+    weights[int(np.argmax(alone))] += shrink
+    return {expert.name: round(float(weight), 6) for expert, weight in zip(experts, weights, strict=True) if weight > 0}
+
+
+def _judged(one: Labelled, descriptors: list[str], random_state: int) -> Iterable[tuple[int, NDArray[Any], FloatArray]]:
+    """Queries of a collection with all items of their class and some others, and phi of these."""
+    random = np.random.default_rng(random_state)
+    names, counts = np.unique(one.labels, return_counts=True)
+    usable = np.flatnonzero(np.isin(one.labels, names[counts > 1]))
+    n = len(one.labels)
+    scales = {name: measure_scales(one.vectors[name], np.ones(n, dtype=bool)) for name in descriptors}
+    stored = {name: one.vectors[name] for name in descriptors}
+    experts = experts_of(descriptors)
+    for query in random.choice(usable, min(len(usable), _QUERIES), replace=False).tolist():
+        alike = np.flatnonzero((one.labels == one.labels[query]) & (np.arange(n) != query))
+        others = np.flatnonzero(one.labels != one.labels[query])
+        rows = np.concatenate([alike, random.choice(others, min(len(others), _OTHERS), replace=False)])
+        seen = Sighting({name: np.asarray(found[query]) for name, found in stored.items()})
+        lazy = expert_features(experts, stored, scales, [seen], n)
+        phi = np.stack([lazy.column(place, rows) for place in range(len(experts))], axis=1)
+        yield query, rows, phi
