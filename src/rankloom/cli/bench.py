@@ -11,6 +11,7 @@ import click
 
 from rankloom.cli._options import json_option
 from rankloom.cli._output import emit, file_progress, progress, table
+from rankloom.cli.bench_car import car
 
 
 @click.group()
@@ -98,3 +99,6 @@ def cascade(
     table(["method, all rounds", "features an item", *paper.DEPTHS], rows)
     if output is not None:
         click.echo(f"-> {output}")
+
+
+bench.add_command(car)

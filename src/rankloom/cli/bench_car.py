@@ -97,7 +97,7 @@ def _tables(report: CarReport) -> None:
             tested = ["", ""] if gain is None else [f"{gain.relative:+.1%}", f"{gain.holm:.4f}"]
             rows.append([method, *means, *tested, str(counts[method][paper.BEST_DEPTHS.index(10)])])
         head = ["method", *(f"nDCG@{depth}" for depth in paper.TABLE_DEPTHS), "over ListNet", "p (Holm)", "best alone"]
-        table(head, rows, f"{setting}: {len(measured.queries)} test queries, {report.n_runs} runs")
+        table(head, rows, f"{setting}: {len(measured.queries)} test queries, runs: {report.n_runs}")
     rows = [
         [str(setting), gain.other, f"{gain.difference:+.4f}", f"{gain.holm:.4f}", f"{gain.wins}-{gain.losses}"]
         for setting, gain in paper.verdicts(report)

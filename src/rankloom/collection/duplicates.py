@@ -20,7 +20,7 @@ def near_pairs(hashes: NDArray[np.uint64], most: int = 3) -> NDArray[np.int64]:
     Cut into `most + 1` bands, two such hashes agree in at least one, so only those with an equal band are compared.
 
     >>> near_pairs(np.array([0b1011, 0b1000, 2**60, 0b1010], dtype=np.uint64), 2).tolist()
-    [[0, 1], [0, 3], [1, 3]]
+    [[0, 1], [0, 3], [1, 2], [1, 3]]
     """
     if not 0 <= most < 32:
         raise ValueError(f"most must be from 0 to 31 bits, got {most!r}")
