@@ -1,4 +1,4 @@
-"""What every ranker must do. `check_ranker(MyRanker())` runs all checks, for our rankers and for yours.
+"""What every ranker and descriptor must do: `check_ranker(MyRanker())`, `check_descriptor(mine)`; ours and yours.
 
     import pytest
     from rankloom.checks import RANKER_CHECKS
@@ -25,11 +25,12 @@ from sklearn.utils.validation import has_fit_parameter
 
 from rankloom.core import FloatArray, IntArray, RankingData
 from rankloom.datasets import make_ranking
+from rankloom.descriptor_checks import DESCRIPTOR_CHECKS, check_descriptor
 from rankloom.features import Features
 from rankloom.metrics import evaluate
 from rankloom.rankers import OnlineRanker, Ranker, UniformCombination, load_ranker, rank_consistency
 
-__all__ = ["RANKER_CHECKS", "check_ranker"]
+__all__ = ["DESCRIPTOR_CHECKS", "RANKER_CHECKS", "check_descriptor", "check_ranker"]
 
 _CLOSE = 1e-5  # scores agree if they differ by less than this share of their spread
 

@@ -57,9 +57,12 @@ def cascade(
 
     n_concepts = concepts or (4 if quick else 20)
     n_items, n_models = (9_000, 80) if quick else (30_000, 200)
+    n_rounds = 60 if quick else 100
     with ExitStack() as stack:
         if data is None:
             made = paper.generated_concepts(n_concepts, n_items, n_models, random_state=seed)
+            advance = stack.enter_context(progress(n_concepts, "boosting"))
+            report = paper.run(made, n_rounds=n_rounds, progress=advance)
         else:
             from rankloom.bench.labelled import concepts_of, described_folder
 
@@ -67,9 +70,9 @@ def cascade(
             with file_progress() as update:
                 described = described_folder(data, kept, update)
             n_concepts = min(n_concepts, len(set(described[1].tolist())))
-            made = concepts_of(described, n_concepts, n_jobs=-1, random_state=seed)
-        with progress(n_concepts, "boosting") as advance:
-            report = paper.run(made, n_rounds=60 if quick else 100, progress=advance)
+            update = stack.enter_context(file_progress())
+            made = concepts_of(described, n_concepts, n_jobs=-1, random_state=seed, progress=update)
+            report = paper.run(made, n_rounds=n_rounds)
     if output is not None:
         from rankloom import plots
 
