@@ -146,6 +146,33 @@ def test_bad_files_are_kept_with_their_reason(collection, folder):
     assert len(collection.errors()) == 1
 
 
+def test_a_name_that_is_no_text_is_told_and_skipped(collection, folder):
+    name = os.path.join(os.fsencode(folder), b"bad\xff\xfe.png")
+    try:
+        shutil.copy(os.fsencode(paths(folder)[0]), name)
+    except OSError:
+        pytest.skip("this file system takes only Unicode names")
+    cv2.imwrite(str(folder / "good.png"), picture(90))
+    report = index(collection, workers=0)
+    assert report.stored == 1
+    assert len(report.unreadable) == 1
+    assert "not Unicode" in report.unreadable[0][1]
+    report.unreadable[0][0].encode()  # it can be printed
+
+
+def test_interrupted_by_the_keyboard_keeps_what_is_described(tmp_path, folder, few):
+    def press(done, total, text):
+        if done == 5:
+            raise KeyboardInterrupt
+
+    with Collection(tmp_path / "c", create=True) as opened:
+        with pytest.raises(KeyboardInterrupt):
+            index(opened, [folder], workers=0, progress=press)
+        assert len(opened.items()) == 5
+        assert verify(opened).problems == []
+        assert index(opened, workers=0).stored == 3
+
+
 def test_a_missing_root_deletes_nothing(collection, folder):
     os.rename(folder, f"{folder}.away")
     with pytest.raises(FileNotFoundError, match="no such file"):

@@ -130,6 +130,9 @@ def _scan(collection: Collection, roots: list[str], report: IndexReport, retry: 
             if path in seen or inside in Path(path).parents:
                 continue
             seen.add(path)
+            if not _is_text(path):
+                unreadable(Path(ascii(path)), "its name is not Unicode text; rename it")
+                continue
             try:
                 status = os.stat(path)
             except OSError:
@@ -144,6 +147,15 @@ def _scan(collection: Collection, roots: list[str], report: IndexReport, retry: 
         path for path in (*known, *failed) if path not in seen and _under(path, roots) and not _under(path, blocked)
     ]
     return tasks, gone
+
+
+def _is_text(path: str) -> bool:
+    """Whether a name can be stored: those that are not valid UTF-8 hold signs that no text has."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _under(path: str, roots: Sequence[str]) -> bool:
