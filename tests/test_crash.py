@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import cv2
 import numpy as np
@@ -48,6 +49,35 @@ def pictures(tmp_path_factory):
         cv2.imwrite(str(folder / f"{number:03}.jpg"), image)
     (folder / "bad.jpg").write_bytes(b"not a picture")
     return folder
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at /proc")
+def test_workers_end_with_the_indexer_that_was_killed(pictures, tmp_path):
+    command = [sys.executable, "-m", "rankloom", "index", str(pictures), "-c", str(tmp_path / "c"), "--workers", "2"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    deadline = time.monotonic() + 60
+    while len(group(process.pid)) < 4 and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert len(group(process.pid)) >= 4, "no workers were started"
+    os.kill(process.pid, signal.SIGKILL)  # the indexer alone, not its workers
+    process.wait()
+    deadline = time.monotonic() + 30
+    while group(process.pid) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert group(process.pid) == []
+
+
+def group(number):
+    """The processes of a process group that run, by /proc."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, _, pgrp = stat.read_text().rpartition(")")[2].split()[:3]
+        except OSError:
+            continue  # it has just ended
+        if int(pgrp) == number and state != "Z":
+            found.append(stat.parent.name)
+    return found
 
 
 def test_kills(pictures, tmp_path):

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import signal
+import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -40,7 +43,7 @@ def run_in_order(
     context = multiprocessing.get_context("forkserver")
 
     def start(count: int) -> ProcessPoolExecutor:
-        return ProcessPoolExecutor(count, mp_context=context, initializer=prepare, initargs=(settings,))
+        return ProcessPoolExecutor(count, mp_context=context, initializer=_begin, initargs=(prepare, settings))
 
     pool = start(workers)
     waiting: deque[tuple[tuple[Any, ...], Future[Any]]] = deque()
@@ -70,6 +73,20 @@ def run_in_order(
             yield result
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _begin(prepare: Callable[..., None], settings: Any) -> None:
+    """What a worker does first: it ends with its parent, which may be killed, and leaves Ctrl-C to it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    prepare(settings)
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _alone(start: Any, function: Callable[..., Any], task: tuple[Any, ...], crashed: Callable[..., Any]) -> Any:

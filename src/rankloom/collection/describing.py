@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import multiprocessing
 import os
-import signal
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -92,8 +90,6 @@ _ready: dict[str, Any] = {}
 
 def prepare_worker(settings: Settings) -> None:
     """Load what the settings name; one thread a worker."""
-    if multiprocessing.parent_process() is not None:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that writes
     for pool in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
         os.environ[f"{pool}_NUM_THREADS"] = "1"
     import cv2
