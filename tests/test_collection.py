@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 
+import av
 import cv2
 import numpy as np
 import pytest
@@ -126,6 +127,33 @@ def test_renamed_copied_changed_deleted(collection, folder):
     report = index(collection, workers=0)
     assert (report.stored, report.followed) == (0, 1)
     assert collection.info().hidden == 1
+
+
+def test_shots_of_a_video_with_subtitles(collection, folder):
+    with av.open(str(folder / "film.mp4"), "w") as container:
+        stream = container.add_stream("mpeg4", rate=10)
+        stream.width, stream.height, stream.pix_fmt = 160, 120, "yuv420p"
+        for number in range(60):
+            image = np.full((120, 160, 3), (200, 30, 30) if number < 30 else (20, 60, 220), np.uint8)
+            image[20:60, (2 * number) % 120 : (2 * number) % 120 + 30] = 255 if number < 30 else 0
+            for packet in stream.encode(av.VideoFrame.from_ndarray(image, format="rgb24")):
+                container.mux(packet)
+        for packet in stream.encode():
+            container.mux(packet)
+    times = ["00:00:00,500 --> 00:00:02,500", "00:00:03,500 --> 00:00:05,500"]
+    (folder / "film.srt").write_text(f"1\n{times[0]}\nA red wall\n\n2\n{times[1]}\nThe blue sea\n")
+    report = index(collection, workers=0)
+    assert (report.stored, report.items) == (1, 2)
+    first, second = collection.find(folder / "film.mp4")
+    assert [first.kind, first.shot, second.shot] == ["shot", 0, 1]
+    assert first.end == pytest.approx(3.0, abs=0.2)
+    assert second.start == first.end
+    assert ("A red wall", "subtitle") in collection.texts(first.id)
+    assert ("The blue sea", "subtitle") in collection.texts(second.id)
+    index(collection, workers=0, descriptors=["hog"])  # shots are cut again, and find their items
+    assert collection.vectors("hog")[[first.id - 1, second.id - 1]].any(axis=1).all()
+    info = collection.info()
+    assert (info.videos, info.shots, info.items) == (1, 2, 10)
 
 
 def test_bad_files_are_kept_with_their_reason(collection, folder):

@@ -162,6 +162,8 @@ class Engine:
         total, parts = base, None
         if diffusion and self.present.sum() > 3 * NEIGHBOURS and query.examples:
             total, parts = self._diffused(query, base)
+        if not query.examples:
+            allowed &= base > 0  # words that an item does not have are no evidence for it
         rows = np.flatnonzero(allowed)
         best = rows[np.lexsort((rows, -total[rows]))][:k]
         items = {item.id: item for item in self.collection.items((best + 1).tolist())}
