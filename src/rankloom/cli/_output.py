@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
@@ -13,6 +14,14 @@ import click
 def emit(record: Any) -> None:
     """Print one JSON object on one line."""
     click.echo(json.dumps(record, allow_nan=False, default=_plain))
+
+
+def write_json(record: Any, path: str | os.PathLike[str]) -> None:
+    """Write a JSON file; it appears whole or not at all."""
+    from rankloom.datasets._files import atomic_write
+
+    with atomic_write(os.fspath(path)) as file:
+        file.write((json.dumps(record, indent=1, allow_nan=False, default=_plain) + "\n").encode())
 
 
 def _plain(value: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,7 +9,7 @@ from tempfile import TemporaryDirectory
 import click
 
 from rankloom.cli._options import json_option
-from rankloom.cli._output import emit, file_progress, progress, table
+from rankloom.cli._output import emit, file_progress, progress, table, write_json
 from rankloom.cli.bench_car import car
 
 
@@ -78,7 +77,7 @@ def cascade(
 
         folder = Path(output)
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "cascade.json").write_text(json.dumps(report.to_dict(), indent=1) + "\n", encoding="utf-8")
+        write_json(report.to_dict(), folder / "cascade.json")
         plots.plot_cascade(report, folder / "quality-against-cost.png")
         plots.plot_concepts(report, folder / "concepts.png")
         plots.plot_regularizers(report, folder / "regularizers.png")

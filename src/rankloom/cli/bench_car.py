@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from rankloom.cli._options import json_option
-from rankloom.cli._output import emit, progress, table
+from rankloom.cli._output import emit, progress, table, write_json
 
 if TYPE_CHECKING:
     from rankloom.bench.car import CarReport
@@ -70,7 +69,7 @@ def car(
 
         folder = Path(output)
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "car.json").write_text(json.dumps(report.to_dict(), indent=1) + "\n", encoding="utf-8")
+        write_json(report.to_dict(), folder / "car.json")
         plots_car.plot_curves(report, folder / "car-curves.png")
         plots_car.plot_best(report, folder / "car-best.png")
         plots_car.plot_gamma(report, folder / "car-gamma.png")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from rankloom.cli._output import write_json
+
 
 @click.command("train-prior")
 @click.argument("pairs", nargs=-1, required=True, metavar="COLLECTION=LABELS...")
@@ -18,9 +20,6 @@ def train_prior(pairs: tuple[str, ...], column: str, output: str) -> None:
     Example:
       rankloom train-prior art.rankloom=art/labels.csv photos.rankloom=photos/labels.csv -o weights.json
     """
-    import json
-
-    from rankloom.datasets._files import atomic_write
     from rankloom.descriptors import PRESETS
     from rankloom.priors import Labelled, labelled_collection
     from rankloom.priors import train_prior as learn
@@ -37,6 +36,5 @@ def train_prior(pairs: tuple[str, ...], column: str, output: str) -> None:
             Labelled({name: one.vectors[name] for name in names if name in one.vectors}, one.labels) for one in found
         ]
         weights[preset] = learn(some)
-    with atomic_write(output) as file:
-        file.write((json.dumps(weights, indent=1, sort_keys=True) + "\n").encode())
+    write_json(dict(sorted(weights.items())), output)
     click.echo(f"weights of {', '.join(weights)} from {len(found)} collections -> {output}")

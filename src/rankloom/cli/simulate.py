@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import click
 
 from rankloom.cli._options import RANKER_NAMES, json_option, read_settings, set_option
-from rankloom.cli._output import emit, progress, table
+from rankloom.cli._output import emit, progress, table, write_json
 
 
 @click.command()
@@ -72,7 +69,7 @@ def simulate(
             )
     if output is not None:
         curves = {name: found.to_dict() for name, found in runs.items()}
-        Path(output).write_text(json.dumps(curves, indent=1) + "\n", encoding="utf-8")
+        write_json(curves, output)
     if plot is not None:
         from rankloom.plots import plot_learning
 
