@@ -70,13 +70,13 @@ class Engine:
     def __init__(self, collection: Collection, weights: Mapping[str, float] | None = None):
         self.collection = collection
         self._given = weights
-        self._state: tuple[int, int] | None = None
-        self._graph: tuple[Any, Neighbours, Any] | None = None
+        self._state: tuple[int, ...] | None = None
+        self._graph: tuple[Neighbours, Any] | None = None  # with its operator
 
     def refresh(self) -> None:
         """See what was indexed since; searches do this themselves."""
         texts = self.collection.db.execute("SELECT count(*), coalesce(max(rowid), 0) FROM texts").fetchone()
-        state = (len(self.collection), hash(tuple(texts)))
+        state = (len(self.collection), *texts)
         if state == self._state:
             return
         stored = self.collection.descriptors()
@@ -99,6 +99,8 @@ class Engine:
 
     def features(self, query: Query) -> Features:
         """The lazy matrix phi of a query: one row an item, one column an expert."""
+        if not query.text.strip() and not query.examples:
+            raise ValueError("the query is empty: give words or an example")
         self.refresh()
         sightings = [self._sighting(example) for example in query.examples]
         visual = expert_features(self.experts, self.vectors, self.scales, sightings, self.n_items)
@@ -134,9 +136,9 @@ class Engine:
 
     def scores(self, query: Query) -> FloatArray:
         """The weighted sum of all experts for every item, without neighbours."""
-        if not query.text.strip() and not query.examples:
-            raise ValueError("the query is empty: give words or an example")
-        lazy = self.features(query)
+        return self._weighted(self.features(query))
+
+    def _weighted(self, lazy: Features) -> FloatArray:
         total = np.zeros(self.n_items)
         for place, weight in enumerate(self._weight_vector(lazy.names)):
             if weight != 0:
@@ -155,22 +157,22 @@ class Engine:
         """
         if k < 1:
             raise ValueError(f"k must be at least 1, got {k!r}")
-        base = self.scores(query)
+        lazy = self.features(query)
+        base = self._weighted(lazy)
         allowed = self.present & self._allowed(query.filters)
         for texts in (self.text, self.tags) if query.text.strip() else ():
             allowed &= ~texts.excluded(query.text, self.n_items)
         total, parts = base, None
         if diffusion and self.present.sum() > 3 * NEIGHBOURS and query.examples:
-            total, parts = self._diffused(query, base)
+            total, parts = self._diffused(base)
         if not query.examples:
             allowed &= base > 0  # words that an item does not have are no evidence for it
         rows = np.flatnonzero(allowed)
         best = rows[np.lexsort((rows, -total[rows]))][:k]
         items = {item.id: item for item in self.collection.items((best + 1).tolist())}
-        lazy = self.features(query) if explain else None
         return [
             Found(rank, row + 1, items[row + 1].path, float(total[row]), items[row + 1].start, items[row + 1].end,
-                  None if lazy is None else self._why(lazy, row, parts))
+                  self._why(lazy, row, parts) if explain else None)
             for rank, row in enumerate(best.tolist(), 1)
         ]  # fmt: skip
 
@@ -225,23 +227,19 @@ class Engine:
         self.refresh()
         if self._graph is None:
             graph = build_neighbours(self._similarities, self.present, NEIGHBOURS, progress=progress)
-            self._graph = (self._state, graph, graph.operator())
-        return self._graph[1]
+            self._graph = (graph, graph.operator())
+        return self._graph[0]
 
     def _similarities(self, row: int) -> FloatArray:
         vectors = {name: np.asarray(found[row]) for name, found in self.vectors.items()}
         lazy = expert_features(self.experts, self.vectors, self.scales, [Sighting(vectors)], self.n_items)
-        total = np.zeros(self.n_items)
-        for place, weight in enumerate(self._weight_vector(lazy.names)):
-            if weight != 0:
-                total += weight * lazy.column(place)
-        return total
+        return self._weighted(lazy)
 
-    def _diffused(self, query: Query, base: FloatArray) -> tuple[FloatArray, _Parts]:
+    def _diffused(self, base: FloatArray) -> tuple[FloatArray, _Parts]:
         """Spread the scores of the nearest items over the graph; a trace of the plain score orders the rest."""
         graph = self.neighbours()
         assert self._graph is not None
-        operator = self._graph[2]
+        operator = self._graph[1]
         rows = np.flatnonzero(self.present)
         order = rows[np.lexsort((rows, -base[rows]))]
         floor = float(base[order[min(NEIGHBOURS, len(order) - 1)]])

@@ -12,7 +12,14 @@ import numpy as np
 from rankloom.collection._files import STORED, AppendFile, vector_file
 from rankloom.collection._pool import run_in_order
 from rankloom.collection.collection import Collection, StoredDescriptor
-from rankloom.collection.describing import DescribedFile, Settings, as_stored, describe_file, prepare_worker
+from rankloom.collection.describing import (
+    DescribedFile,
+    DescribedItem,
+    Settings,
+    as_stored,
+    describe_file,
+    prepare_worker,
+)
 
 __all__ = ["backfill", "described_again"]
 
@@ -21,24 +28,30 @@ BATCH_ITEMS = 500
 
 def described_again(
     collection: Collection, first: int, last: int, settings: Settings, workers: int
-) -> Iterator[tuple[list[int], DescribedFile | None]]:
-    """Describe the contents of items `first` to `last` again: ids, and the description or None if no file is left."""
+) -> Iterator[tuple[int, DescribedItem | None]]:
+    """Describe items `first` to `last` again, in their order: the id, and the description or None if there is none.
+
+    There is none if no file holds the item any more, or if the file has changed or was cut into other shots.
+    """
     rows = collection.db.execute(
-        "SELECT id, hash, (SELECT min(path) FROM files WHERE files.hash = items.hash) FROM items "
-        "WHERE id BETWEEN ? AND ? ORDER BY id",
+        "SELECT items.id, items.hash, whole.path, whole.first, whole.count FROM items JOIN ("
+        " SELECT hash, min(id) AS first, count(*) AS count,"
+        " (SELECT min(path) FROM files WHERE files.hash = items.hash) AS path FROM items"
+        " WHERE hash IN (SELECT hash FROM items WHERE id BETWEEN ?1 AND ?2) GROUP BY hash"
+        ") AS whole ON whole.hash = items.hash WHERE items.id BETWEEN ?1 AND ?2 ORDER BY items.id",
         (first, last),
     ).fetchall()
-    contents = [(key, [row[0] for row in group]) for key, group in groupby(rows, key=lambda row: (row[1], row[2]))]
-    tasks = [(path,) for (_, path), _ in contents if path is not None]
+    contents = [(key, [row[0] for row in group]) for key, group in groupby(rows, key=lambda row: row[1:])]
+    tasks = [(path,) for (_, path, _, _), _ in contents if path is not None]
     results = run_in_order(
         describe_file, tasks, workers=min(workers, len(tasks)), prepare=prepare_worker, settings=settings,
         crashed=lambda task: None,
     )  # fmt: skip
-    for (digest, path), ids in contents:
+    for (digest, path, start, count), ids in contents:
         described: DescribedFile | None = None if path is None else next(results)
-        if described is not None and (described.error or described.hash != digest):
-            described = None  # the file has changed since; the next index will see to it
-        yield ids, described
+        items = described.items if described is not None and described.hash == digest and not described.error else None
+        for number in ids:
+            yield number, items[number - start] if items is not None and len(items) == count else None
 
 
 def backfill(
@@ -54,32 +67,17 @@ def backfill(
     some = replace(settings, descriptors=tuple(one.name for one in short), tags=False)
     batch: list[tuple[int, dict[str, Any] | None]] = []
     try:
-        for ids, described in described_again(collection, done + 1, total, some, workers):
-            items = [] if described is None or described.items is None else described.items
-            # A shot detector of another version may cut differently: then nothing can be said of these items.
-            known = len(items) == _shots_of(collection, ids[0])
-            offset = ids[0] - _first_of(collection, ids[0])
-            for place, number in enumerate(ids):
-                batch.append((number, items[offset + place].vectors if known else None))
+        for number, item in described_again(collection, done + 1, total, some, workers):
+            batch.append((number, None if item is None else item.vectors))
             if len(batch) >= BATCH_ITEMS:
                 _append(collection, short, files, batch)
                 batch = []
-            progress(ids[-1], total, "adding descriptors")
+            progress(number, total, "adding descriptors")
         if batch:
             _append(collection, short, files, batch)
     finally:
         for file in files.values():
             file.close()
-
-
-def _shots_of(collection: Collection, item: int) -> int:
-    query = "SELECT count(*) FROM items WHERE hash = (SELECT hash FROM items WHERE id = ?)"
-    return int(collection.db.execute(query, (item,)).fetchone()[0])
-
-
-def _first_of(collection: Collection, item: int) -> int:
-    query = "SELECT min(id) FROM items WHERE hash = (SELECT hash FROM items WHERE id = ?)"
-    return int(collection.db.execute(query, (item,)).fetchone()[0])
 
 
 def _append(

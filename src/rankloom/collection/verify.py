@@ -6,7 +6,6 @@ import os
 import zlib
 from dataclasses import dataclass, field
 from dataclasses import replace as replaced
-from typing import Any
 
 import numpy as np
 
@@ -99,16 +98,10 @@ def _repair_vectors(
     width = one.dimension * STORED.itemsize
     first, last = start // width + 1, (start + size) // width
     some = replaced(settings, descriptors=(one.name,), tags=False)
-    rows: dict[int, Any] = {}
-    for ids, described in described_again(collection, first, last, some, workers):
-        items = [] if described is None or described.items is None else described.items
-        for number in ids:
-            place = _place(collection, number)
-            if place < len(items):
-                rows[number] = items[place].vectors[one.name]
-    lost = [number for number in range(first, last + 1) if number not in rows]
+    found = [*described_again(collection, first, last, some, workers)]
+    lost = [number for number, item in found if item is None]
     empty = np.zeros(one.dimension)
-    data = b"".join(as_stored(rows.get(number, empty)) for number in range(first, last + 1))
+    data = b"".join(as_stored(empty if item is None else item.vectors[one.name]) for _, item in found)
     file = AppendFile(collection.folder / vector_file(one.name, one.version))
     crc = file.write(start, data)
     file.sync()
@@ -120,12 +113,6 @@ def _repair_vectors(
     report.lost += len(lost)
 
 
-def _place(collection: Collection, item: int) -> int:
-    """Which item of its file an item is, from 0."""
-    query = "SELECT ? - min(id) FROM items WHERE hash = (SELECT hash FROM items WHERE id = ?)"
-    return int(collection.db.execute(query, (item, item)).fetchone()[0])
-
-
 def _repair_thumbnails(
     collection: Collection, start: int, size: int, settings: Settings, workers: int, report: VerifyReport
 ) -> None:
@@ -135,11 +122,8 @@ def _repair_thumbnails(
     end = int(collection.db.execute("SELECT coalesce(max(thumb_start + thumb_bytes), 0) FROM items").fetchone()[0])
     parts: list[tuple[int, bytes]] = []
     some = replaced(settings, descriptors=(), tags=False)
-    for group, described in described_again(collection, ids[0], ids[-1], some, workers) if ids else ():
-        items = [] if described is None or described.items is None else described.items
-        for number in group:
-            place = _place(collection, number)
-            parts.append((number, items[place].thumbnail if place < len(items) else b""))
+    for number, item in described_again(collection, ids[0], ids[-1], some, workers) if ids else ():
+        parts.append((number, b"" if item is None else item.thumbnail))
     data = b"".join(part for _, part in parts)
     file = AppendFile(collection.folder / THUMBNAILS)
     crc = file.write(end, data)
