@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["DISTANCES", "all_distances", "chi2", "cosine", "intersection", "l1", "l2"]
+__all__ = ["DISTANCES", "add_similarities", "all_distances", "chi2", "cosine", "intersection", "l1", "l2"]
 
 Rows = NDArray[Any]
+_CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+_WORTH_THREADS = 2_000_000  # components; below, handing over costs more than it saves
 
 
 def l1(query: Rows, rows: Rows) -> Rows:
@@ -96,13 +102,50 @@ def all_distances(query: Rows, stored: Rows, rows: NDArray[np.int64] | None = No
     """
     from rankloom import _distance_kernels
 
+    vector, codes = _checked(query, stored)
+    wanted = np.empty(0, dtype=np.int64) if rows is None else np.ascontiguousarray(rows, dtype=np.int64)
+    out = np.empty((len(stored) if rows is None else len(wanted), len(DISTANCES)), dtype=np.float32)
+    _in_threads(_distance_kernels.fused, (codes, wanted, rows is None, vector, out), len(out), stored.shape[1])
+    return out
+
+
+def add_similarities(
+    total: NDArray[np.float32], query: Rows, stored: Rows, weights: NDArray[np.float32], scales: NDArray[np.float32]
+) -> None:
+    r"""Add \(\sum_j w_j e^{-d_j / s_j}\) of every stored row to `total`, each row read once.
+
+    Parameters
+    ----------
+    total : array of n numbers, changed in place.
+    query, stored : as in `all_distances`.
+    weights, scales : one a distance, in the order of `DISTANCES`.
+    """
+    from rankloom import _distance_kernels
+
+    vector, codes = _checked(query, stored)
+    arrays = (codes, vector, np.asarray(weights, np.float32), np.asarray(scales, np.float32), total)
+    _in_threads(_distance_kernels.weighted, arrays, len(stored), stored.shape[1])
+
+
+def _checked(query: Rows, stored: Rows) -> tuple[NDArray[np.float32], NDArray[np.uint16]]:
     if stored.dtype != np.float16:
         raise ValueError(f"stored vectors must have half precision, got {stored.dtype}")
     vector = np.ascontiguousarray(query, dtype=np.float32)
     if vector.shape != (stored.shape[1],):
         raise ValueError(f"the query has the shape {vector.shape}, the rows have {stored.shape[1]} components")
-    wanted = np.empty(0, dtype=np.int64) if rows is None else np.ascontiguousarray(rows, dtype=np.int64)
-    out = np.empty((len(stored) if rows is None else len(wanted), len(DISTANCES)), dtype=np.float32)
-    codes = np.ascontiguousarray(stored).view(np.uint16)
-    _distance_kernels.fused(codes, wanted, rows is None, vector, out)
-    return out
+    return vector, np.ascontiguousarray(stored).view(np.uint16)
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_CORES, thread_name_prefix="rankloom-distances")
+
+
+def _in_threads(kernel: Callable[..., None], arrays: tuple[Any, ...], n_rows: int, width: int) -> None:
+    """Run a kernel over parts of the rows. Our own threads: numba's may not be used from several threads at a time."""
+    if _CORES == 1 or n_rows * width < _WORTH_THREADS:
+        kernel(*arrays, 0, n_rows)
+        return
+    ends = np.linspace(0, n_rows, _CORES + 1).astype(int).tolist()
+    for done in [_pool().submit(kernel, *arrays, *part) for part in pairwise(ends)]:
+        done.result()

@@ -74,7 +74,7 @@ class Neighbours:
 
 
 def build_neighbours(
-    similarities_of: Callable[[int], FloatArray],
+    similarities_of: Callable[[int], NDArray[Any]],
     present: NDArray[np.bool_],
     k: int = 10,
     *,

@@ -60,9 +60,6 @@ def search(
     query = Query(" ".join(text), tuple(examples), Filters(folder, kind, after, before, has_text))
     with Collection(collection_folder(collection)) as opened:
         engine = Engine(opened)
-        if examples and not no_diffusion:
-            with file_progress() as update:
-                engine.neighbours(update)
         found = engine.search(query, k, diffusion=not no_diffusion, explain=explain)
     if as_json:
         for one in found:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 
 __all__ = ["BUSY_SECONDS", "connect", "migrate"]
@@ -64,6 +65,57 @@ MIGRATIONS = (
     );
     CREATE INDEX qrels_qid ON qrels (qid);
     """,
+    """
+    -- A mark may prefer an item to another, know what was shown above it and passed over, and be taken back.
+    ALTER TABLE qrels ADD COLUMN over INTEGER REFERENCES items;
+    ALTER TABLE qrels ADD COLUMN skipped TEXT;
+    ALTER TABLE qrels ADD COLUMN undone TEXT;
+
+    -- Numbers of texts are never used twice: what is new since a number is what was added.
+    ALTER TABLE texts RENAME TO old_texts;
+    CREATE TABLE texts (
+        item INTEGER NOT NULL, path TEXT NOT NULL, source TEXT NOT NULL, text TEXT NOT NULL,
+        number INTEGER PRIMARY KEY AUTOINCREMENT
+    );
+    INSERT INTO texts (item, path, source, text) SELECT item, path, source, text FROM old_texts ORDER BY rowid;
+    DROP TABLE old_texts;
+    CREATE INDEX texts_item ON texts (item);
+    CREATE INDEX texts_path ON texts (path);
+
+    -- What was asked, for queries that have marks; and pictures that are not items but examples of a query.
+    CREATE TABLE queries (qid TEXT PRIMARY KEY, query TEXT NOT NULL, at TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE pictures (
+        key TEXT PRIMARY KEY, vectors BLOB NOT NULL, thumbnail BLOB NOT NULL, at TEXT NOT NULL
+    ) WITHOUT ROWID;
+
+    -- The scale of each expert, measured when there were `items` items.
+    CREATE TABLE scales (
+        descriptor TEXT NOT NULL, version TEXT NOT NULL, scales TEXT NOT NULL, items INTEGER NOT NULL,
+        PRIMARY KEY (descriptor, version)
+    ) WITHOUT ROWID;
+
+    -- The online ranker of the library as it was after a mark; can be made again from the log.
+    CREATE TABLE library (mark INTEGER PRIMARY KEY, state TEXT NOT NULL);
+
+    CREATE TABLE models (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, ranker TEXT NOT NULL, state TEXT NOT NULL,
+        first_mark INTEGER, last_mark INTEGER, n_marks INTEGER NOT NULL, metric TEXT NOT NULL,
+        value REAL, low REAL, high REAL, gain REAL, gain_low REAL, gain_high REAL, seconds REAL NOT NULL,
+        status TEXT NOT NULL
+    );
+    CREATE TABLE uses (id INTEGER PRIMARY KEY AUTOINCREMENT, model INTEGER, at TEXT NOT NULL);
+
+    -- Results of two models shown as one list, and which of them got the marks.
+    CREATE TABLE drafts (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, qid TEXT NOT NULL, user TEXT NOT NULL, first INTEGER, second INTEGER,
+        teams TEXT NOT NULL, at TEXT NOT NULL
+    );
+
+    CREATE TABLE concepts (name TEXT PRIMARY KEY, detector TEXT NOT NULL, at TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE saved (
+        user TEXT NOT NULL, name TEXT NOT NULL, query TEXT NOT NULL, at TEXT NOT NULL, PRIMARY KEY (user, name)
+    ) WITHOUT ROWID;
+    """,
 )
 
 
@@ -83,5 +135,26 @@ def migrate(db: sqlite3.Connection) -> None:
         raise ValueError(
             f"the collection has version {version}, this Rankloom knows up to {len(MIGRATIONS)}; upgrade it"
         )
-    for number in range(version, len(MIGRATIONS)):
-        db.executescript(f"BEGIN IMMEDIATE;\n{MIGRATIONS[number]}\nPRAGMA user_version = {number + 1};\nCOMMIT;")
+    if version == len(MIGRATIONS):
+        return
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        version = db.execute("PRAGMA user_version").fetchone()[0]  # another process may have been faster
+        for number in range(version, len(MIGRATIONS)):
+            for statement in _statements(MIGRATIONS[number]):
+                db.execute(statement)
+        db.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")
+
+
+def _statements(script: str) -> Iterator[str]:
+    """The statements of a script; `executescript` would end the transaction."""
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""

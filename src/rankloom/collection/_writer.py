@@ -82,7 +82,8 @@ class Writer:
                     ),
                 )  # fmt: skip
                 db.executemany(
-                    "INSERT INTO texts VALUES (?, '', ?, ?)", [(number, source, text) for text, source in item.texts]
+                    "INSERT INTO texts (item, path, source, text) VALUES (?, '', ?, ?)",
+                    [(number, source, text) for text, source in item.texts],
                 )
             db.execute("UPDATE descriptors SET rows = ?", (first + len(items) - 1,))
             db.executemany("INSERT OR REPLACE INTO blocks VALUES (?, ?, ?, ?)", blocks)
@@ -134,4 +135,4 @@ class Writer:
         ids = [row[0] for row in db.execute("SELECT id FROM items WHERE hash = ? ORDER BY id", (one.hash,))]
         rows = [(number, one.path, source, text) for number in ids for text, source in one.texts]
         rows += [(number, one.path, "subtitle", text) for number, text in zip(ids, one.subtitles, strict=False) if text]
-        db.executemany("INSERT INTO texts VALUES (?, ?, ?, ?)", rows)
+        db.executemany("INSERT INTO texts (item, path, source, text) VALUES (?, ?, ?, ?)", rows)

@@ -9,7 +9,6 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -251,7 +250,7 @@ class Collection:
             duplicates=count("SELECT count(*) - count(DISTINCT hash) FROM files"),
             texts=count("SELECT count(*) FROM texts"),
             errors=count("SELECT count(*) FROM errors"),
-            marks=count("SELECT count(*) FROM qrels"),
+            marks=count("SELECT count(*) FROM qrels WHERE undone IS NULL"),
             descriptors=tuple(self.descriptors()),
             bytes=sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file()),
         )
@@ -260,23 +259,15 @@ class Collection:
 
     def mark(self, qid: str, item: int, grade: float, user: str = "") -> int:
         """Append a judgement to the log; it is on disk when this returns its number."""
-        now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        with self.transaction() as db:
-            if db.execute("SELECT 1 FROM items WHERE id = ?", (item,)).fetchone() is None:
-                raise KeyError(f"there is no item {item}")
-            cursor = db.execute(
-                "INSERT INTO qrels (qid, item, grade, user, at) VALUES (?, ?, ?, ?, ?)",
-                (qid, item, float(grade), user, now),
-            )
-        return int(cursor.lastrowid or 0)
+        from rankloom.collection.marks import Mark, add_marks
+
+        return add_marks(self, qid, [Mark(item, grade)], user)[0]
 
     def marks(self) -> list[Qrel]:
         """The judgements as they stand: of several of a query, item and user the last."""
-        rows = self.db.execute(
-            "SELECT qid, item, grade FROM qrels "
-            "WHERE id IN (SELECT max(id) FROM qrels GROUP BY qid, item, user) ORDER BY id"
-        )
-        return [Qrel(qid, str(item), grade) for qid, item, grade in rows.fetchall()]
+        from rankloom.collection.marks import qrels
+
+        return qrels(self)
 
 
 _ITEMS = (

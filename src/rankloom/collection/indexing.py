@@ -246,5 +246,5 @@ def _store_captions(collection: Collection, wanted: dict[str, list[str]], bases:
             db.execute("DELETE FROM texts WHERE path = ? AND source = 'caption'", (target,))
             ids = db.execute("SELECT id FROM items WHERE hash = (SELECT hash FROM files WHERE path = ?)", (target,))
             rows = [(one, target, "caption", text) for (one,) in ids.fetchall() for text in texts]
-            db.executemany("INSERT INTO texts VALUES (?, ?, ?, ?)", rows)
+            db.executemany("INSERT INTO texts (item, path, source, text) VALUES (?, ?, ?, ?)", rows)
     return matched

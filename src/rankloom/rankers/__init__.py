@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -67,6 +67,8 @@ __all__ = [
     "make_ranker",
     "pairwise_risk_bounds",
     "rank_consistency",
+    "ranker_from_json",
+    "ranker_to_json",
     "select_content_aware",
     "select_features",
 ]
@@ -127,6 +129,21 @@ def load_ranker(path: str | os.PathLike[str], *, classes: Iterable[type] = ()) -
     path : the JSON file.
     classes : ranker classes of your own that the file may name.
     """
-    found: list[type] = [*(ranker_class(name) for name in RANKERS), MarginRanker, *classes]
-    ranker: Ranker = _persist.load(path, {one.__name__: one for one in found})
+    ranker: Ranker = _persist.load(path, _classes(classes))
     return ranker
+
+
+def ranker_to_json(ranker: Ranker) -> dict[str, Any]:
+    """A fitted ranker as plain values, those that `ranker.save` writes."""
+    return _persist.to_document(ranker)
+
+
+def ranker_from_json(document: Mapping[str, Any], *, classes: Iterable[type] = ()) -> Ranker:
+    """The ranker that `ranker_to_json` described."""
+    ranker: Ranker = _persist.from_document(document, _classes(classes))
+    return ranker
+
+
+def _classes(more: Iterable[type]) -> dict[str, type]:
+    found: list[type] = [*(ranker_class(name) for name in RANKERS), MarginRanker, *more]
+    return {one.__name__: one for one in found}

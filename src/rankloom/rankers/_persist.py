@@ -26,8 +26,7 @@ _DTYPES = ("float64", "float32", "int64", "int32", "bool", "object")
 
 def save(ranker: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted ranker, by a temporary name so that a reader never meets half a file."""
-    document = {"format": FORMAT, "version": VERSION, "rankloom": rankloom.__version__, **_describe(ranker)}
-    document["sha256"] = _checksum(document)
+    document = to_document(ranker)
     target = Path(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "no such folder", str(target.parent))
@@ -45,12 +44,23 @@ def save(ranker: Any, path: str | os.PathLike[str]) -> None:
         raise
 
 
+def to_document(ranker: Any) -> dict[str, Any]:
+    """A fitted ranker as plain values."""
+    document = {"format": FORMAT, "version": VERSION, "rankloom": rankloom.__version__, **_describe(ranker)}
+    return {**document, "sha256": _checksum(document)}
+
+
 def load(path: str | os.PathLike[str], classes: Mapping[str, type]) -> Any:
     """Read a ranker of one of the given classes."""
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refuse)
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
         raise ValueError(f"{path} is not a saved ranker: it is not JSON") from None
+    return from_document(document, classes, str(path))
+
+
+def from_document(document: Any, classes: Mapping[str, type], path: str = "this") -> Any:
+    """The ranker that `to_document` described; `path` is what errors call it."""
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ValueError(f'{path} is not a saved ranker: no "format": "{FORMAT}" in it')
     version = document.get("version")
@@ -59,6 +69,7 @@ def load(path: str | os.PathLike[str], classes: Mapping[str, type]) -> Any:
             f"{path} has format version {version}, this Rankloom ({rankloom.__version__}) reads up to {VERSION}; "
             "upgrade with: pip install -U rankloom"
         )
+    document = dict(document)
     if document.pop("sha256", None) != _checksum(document):
         raise ValueError(f"{path} was changed after it was saved (its checksum differs); save the ranker again")
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from array import array
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import repeat
 from math import log
@@ -25,6 +25,7 @@ __all__ = ["K1", "MOST_EXPANSIONS", "B", "TextIndex"]
 
 K1 = 1.2
 B = 0.75
+_ALL = 2**31
 MOST_EXPANSIONS = 256  # words of a prefix that count, the most frequent first
 
 Flags = NDArray[np.bool_]
@@ -38,27 +39,29 @@ class _State:
     """What the index knows at a moment; a change makes a new one, so that searches meanwhile are not disturbed.
 
     `segments` share no item. `lengths` is the number of places of each item, `ends` where its next text may start.
+    N, n_t and the mean length are those of the first `counted` items.
     """
 
     segments: tuple[Segment, ...]
     lengths: Ints
     ends: Ints
+    counted: int
 
     @cached_property
     def n_texts(self) -> int:
-        return int(np.count_nonzero(self.lengths))
+        return int(np.count_nonzero(self.lengths[: self.counted]))
 
     @cached_property
     def norms(self) -> Scores:
         """k1 (1 - b + b |p| / mean length), an entry an item."""
-        mean = float(self.lengths.sum(dtype=np.int64)) / max(self.n_texts, 1)
+        mean = float(self.lengths[: self.counted].sum(dtype=np.int64)) / max(self.n_texts, 1)
         return (K1 * (1.0 - B) + self.lengths * (K1 * B / max(mean, 1.0))).astype(np.float32)
 
     def grown(self, n_items: int) -> _State:
         more = n_items - len(self.lengths)
         if more <= 0:
             return self
-        return _State(self.segments, np.pad(self.lengths, (0, more)), np.pad(self.ends, (0, more)))
+        return replace(self, lengths=np.pad(self.lengths, (0, more)), ends=np.pad(self.ends, (0, more)))
 
 
 class TextIndex:
@@ -101,15 +104,23 @@ class TextIndex:
 
     def __init__(self) -> None:
         self._vocabulary = Vocabulary()
-        self._state = _State((), np.empty(0, np.int32), np.empty(0, np.int32))
+        self._state = _State((), np.empty(0, np.int32), np.empty(0, np.int32), _ALL)
         self.stamp = ""
 
     @classmethod
-    def build(cls, pairs: Iterable[tuple[int, str]], n_items: int = 0) -> TextIndex:
+    def build(cls, pairs: Iterable[tuple[int, str]], n_items: int = 0, counted: int | None = None) -> TextIndex:
         """Index pairs of an item (from 1) and a text; an item may have several texts."""
         index = cls()
         index.add(pairs, n_items)
+        index.count(counted)
         return index
+
+    def count(self, items: int | None) -> None:
+        r"""Take \(N\), \(n_t\) and the mean length from the first items alone; None for all.
+
+        Items that come later are then scored by the words that were rare before, and change no score of the others.
+        """
+        self._state = replace(self._state, counted=_ALL if items is None else items)
 
     @property
     def n_items(self) -> int:
@@ -124,7 +135,7 @@ class TextIndex:
 
     def __len__(self) -> int:
         """The number of items with text."""
-        return self._state.n_texts
+        return int(np.count_nonzero(self._state.lengths))
 
     # Changing --------------------------------------------------------------------------------------------------------
 
@@ -159,7 +170,7 @@ class TextIndex:
             fresh = Tokens(*(np.frombuffer(one, np.int32) for one in (terms, rows, places)))
             segments, moved = _taken(state, changed)
             tokens = Tokens(*(np.concatenate(part) for part in zip(*moved, fresh, strict=True)))
-            state = _State(_settled([*segments, Segment.from_tokens(tokens)]), lengths, all_ends)
+            state = _State(_settled([*segments, Segment.from_tokens(tokens)]), lengths, all_ends, state.counted)
         self._state = state
 
     def remove(self, items: Iterable[int]) -> None:
@@ -170,7 +181,7 @@ class TextIndex:
         segments, _ = _taken(state, rows)
         lengths, ends = state.lengths.copy(), state.ends.copy()
         lengths[rows] = ends[rows] = 0
-        self._state = _State(_settled(segments), lengths, ends)
+        self._state = _State(_settled(segments), lengths, ends, state.counted)
 
     # Searching -------------------------------------------------------------------------------------------------------
 
@@ -268,7 +279,7 @@ class TextIndex:
         stored = storage.read(path)
         index = cls()
         index._vocabulary = Vocabulary(stored.terms)
-        index._state = _State((stored.segment,), stored.lengths, stored.ends)
+        index._state = _State((stored.segment,), stored.lengths, stored.ends, _ALL)
         index.stamp = stored.stamp
         return index
 
@@ -279,7 +290,7 @@ def _parsed(query: str | TextQuery) -> TextQuery:
 
 def _weight(state: _State, found: Sequence[Occurrences]) -> np.float32:
     """(k1 + 1) times the inverse document frequency."""
-    n = sum(len(one.rows) for one in found)
+    n = sum(int(np.searchsorted(one.rows, state.counted)) for one in found)
     return np.float32((K1 + 1.0) * log(1.0 + (state.n_texts - n + 0.5) / (n + 0.5)))
 
 

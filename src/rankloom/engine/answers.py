@@ -1,0 +1,197 @@
+"""How a search is answered: scores of the experts, of marks and of neighbours, and what each of them added."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom.core import FloatArray, IntArray
+from rankloom.engine.scorers import Scorer
+from rankloom.features import Features
+from rankloom.relevance import ALPHA, Spread
+
+__all__ = ["Answer", "Followed", "Found", "Ranking", "diversified"]
+
+
+class Found(NamedTuple):
+    """A result: place, item, file, score; times of a shot; what each part added; the grade given to it in this search;
+    and its near duplicates that were left out."""
+
+    rank: int
+    id: int
+    path: str
+    score: float
+    start: float | None = None
+    end: float | None = None
+    why: dict[str, float] | None = None
+    mark: float | None = None
+    duplicates: tuple[int, ...] = ()
+    team: int | None = None
+
+
+@dataclass(frozen=True)
+class Answer(Sequence[Found]):
+    """The results of a search, best first.
+
+    Parameters
+    ----------
+    found : the results.
+    total : how many items match at all.
+    cutoff : the rank after which the rest is probably not what was looked for; None where nothing can be said.
+    diffused : whether neighbours counted.
+    marks : how many marks of this query were followed.
+    draft : the number of the comparison of two models whose results these are.
+    """
+
+    found: tuple[Found, ...]
+    total: int = 0
+    cutoff: int | None = None
+    diffused: bool = False
+    marks: int = 0
+    draft: int | None = None
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    @overload
+    def __getitem__(self, place: int) -> Found: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Found, ...]: ...
+    def __getitem__(self, place: int | slice) -> Found | tuple[Found, ...]:
+        return self.found[place]
+
+    def __iter__(self) -> Iterator[Found]:
+        return iter(self.found)
+
+    def __eq__(self, other: object) -> bool:
+        return self.found == tuple(other) if isinstance(other, Sequence) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, eq=False)
+class Followed:
+    r"""A score that follows marks: \(\beta_q b(p) + \sum_j \beta_j K(p, j) + \beta_0\).
+
+    Parameters
+    ----------
+    items : the marked items j.
+    grades : what was said of each.
+    columns : K, the similarities of all items to each marked one, one row a marked item.
+    coefficients : of the query, of each marked item, and the constant.
+    """
+
+    items: tuple[int, ...]
+    grades: tuple[float, ...]
+    columns: NDArray[np.float32]
+    coefficients: FloatArray
+
+    @property
+    def wrong(self) -> IntArray:
+        """The rows of items that were marked wrong."""
+        pairs = zip(self.items, self.grades, strict=True)
+        return np.array([item - 1 for item, grade in pairs if grade <= 0], dtype=np.int64)
+
+    def scores(self, base: FloatArray) -> FloatArray:
+        """The scores of all items, from those of the query alone."""
+        return np.asarray(
+            self.coefficients[0] * base + self.coefficients[1:-1] @ self.columns + self.coefficients[-1],
+            dtype=np.float64,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """All scores of a search and what they are made of.
+
+    Parameters
+    ----------
+    phi, scorer : the experts and what combines them.
+    base : the scores of the experts.
+    followed : the marks, if any.
+    scores : base, or what follows the marks.
+    spread : what neighbours added, if they count.
+    operator : the matrix of the graph.
+    offsets : what puts marked items at the ends of the list.
+    """
+
+    phi: Features
+    scorer: Scorer
+    base: FloatArray
+    followed: Followed | None
+    scores: FloatArray
+    spread: Spread | None
+    operator: Any
+    offsets: Mapping[int, float]
+
+    @property
+    def total(self) -> FloatArray:
+        """The final score of every item."""
+        total = self.scores.copy() if self.spread is None else self.spread.total.copy()
+        for row, offset in self.offsets.items():
+            total[row] += offset
+        return total
+
+    def why(self, row: int) -> dict[str, float]:
+        """What each expert, marked item and neighbour added; it sums to the score."""
+        factor, constant = 1.0, 0.0
+        if self.spread is not None:
+            inside = bool(self.spread.inside[row])
+            factor = self.spread.own + self.spread.share * inside
+            constant = -self.spread.share * self.spread.floor * inside
+        through = factor * (1.0 if self.followed is None else float(self.followed.coefficients[0]))
+        why = {name: through * value for name, value in self.scorer.parts(self.phi, row).items() if through}
+        if self.followed is not None:
+            for place, (item, grade) in enumerate(zip(self.followed.items, self.followed.grades, strict=True)):
+                name = f"{'like' if grade > 0 else 'unlike'} item {item}"
+                why[name] = factor * float(self.followed.coefficients[place + 1] * self.followed.columns[place, row])
+            constant += factor * float(self.followed.coefficients[-1])
+        if constant:
+            why["nearer than the rest" if self.followed is None else "all marks"] = constant
+        if self.spread is not None:
+            neighbours = self.operator[[row]].tocoo()
+            for column, value in zip(neighbours.coords[1].tolist(), neighbours.data.tolist(), strict=True):
+                added = ALPHA * value * float(self.spread.f[column])
+                if added:
+                    why[f"neighbour {column + 1}"] = added
+        if row in self.offsets:
+            why["marked right" if self.offsets[row] > 0 else "marked wrong"] = self.offsets[row]
+        return why
+
+
+def diversified(order: IntArray, scores: FloatArray, similarity: FloatArray, diversity: float) -> IntArray:
+    r"""Reorder the best results so that they differ: the next maximises \((1 - d) s(p) - d \max_j K(p, j)\).
+
+    Parameters
+    ----------
+    order : row numbers, best first.
+    scores : of these rows, scaled to [0, 1] here.
+    similarity : between these rows.
+    diversity : d, from 0 (as they are) to 1.
+
+    References
+    ----------
+    J. Carbonell and J. Goldstein, The use of MMR, diversity-based reranking, SIGIR 1998.
+
+    Examples
+    --------
+    >>> K = np.array([[1.0, 0.99, 0.1], [0.99, 1.0, 0.1], [0.1, 0.1, 1.0]])
+    >>> diversified(np.array([7, 8, 9]), np.array([1.0, 0.9, 0.6]), K, 0.5).tolist()
+    [7, 9, 8]
+    """
+    span = float(np.ptp(scores))
+    value = (scores - scores.min()) / span if span > 0 else np.ones(len(scores))
+    chosen: list[int] = []
+    nearest = np.zeros(len(order))
+    left = np.ones(len(order), dtype=bool)
+    for _ in range(len(order)):
+        merit = np.where(left, (1.0 - diversity) * value - diversity * nearest, -np.inf)
+        best = int(np.argmax(merit))
+        chosen.append(best)
+        left[best] = False
+        nearest = np.maximum(nearest, similarity[best])
+    return order[chosen]

@@ -1,0 +1,251 @@
+"""The engine: search that learns from every mark."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
+
+from rankloom.collection import Mark, StoredMark, add_marks, take_back
+from rankloom.collection.marks import marks as stored_marks
+from rankloom.collection.marks import now
+from rankloom.core import RankingData
+from rankloom.engine import models
+from rankloom.engine.answers import Answer, Found
+from rankloom.engine.concepts import ConceptInfo, concepts_of, drop_concept, make_concept
+from rankloom.engine.curve import learning_curve
+from rankloom.engine.models import Model
+from rankloom.engine.pictures import kept_thumbnail
+from rankloom.engine.searching import SearchEngine
+from rankloom.engine.suggesting import most_telling
+from rankloom.queries import Query
+
+__all__ = ["Engine", "SavedSearch"]
+
+
+class SavedSearch(NamedTuple):
+    """A query with a name."""
+
+    name: str
+    query: Query
+    user: str
+    at: str
+
+
+class Engine(SearchEngine):
+    r"""Exact search over a collection that learns from every mark.
+
+    The score of an item is \(\sum_e w_e \phi_e(q, p)\) over experts, with the library weights w that all marks have
+    taught. Marks of the same query teach a kernel machine that works at once. With the neighbour graph an item also
+    has a part in the scores of its neighbours: \(f = (I - \alpha S)^{-1} y\), y the scores of the best items.
+
+    It may be used from several threads.
+
+    Parameters
+    ----------
+    collection : what is searched.
+    weights : of the experts by name, before the first mark. Unless given those that a new collection starts with.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from PIL import Image
+    >>> from rankloom.collection import Collection, Mark, index
+    >>> place = tempfile.TemporaryDirectory()
+    >>> pictures = pathlib.Path(place.name, "pictures")
+    >>> pictures.mkdir()
+    >>> for colour in ("red", "orange", "blue"):
+    ...     Image.new("RGB", (64, 48), colour).save(pictures / f"{colour}.png")
+    >>> with Collection(pathlib.Path(place.name, "c"), create=True) as collection:
+    ...     _ = index(collection, [pictures], preset="paper36", workers=0)
+    ...     engine = Engine(collection)
+    ...     query = Query("blue red")
+    ...     before = [pathlib.Path(found.path).name for found in engine.search(query)]
+    ...     _ = engine.feedback(query, [Mark(engine.search(query)[1].id, 1.0)])
+    ...     after = [pathlib.Path(found.path).name for found in engine.search(query)]
+    >>> before, after
+    (['blue.png', 'red.png'], ['red.png', 'blue.png', 'orange.png'])
+    >>> place.cleanup()
+    """
+
+    # Marks -----------------------------------------------------------------------------------------------------------
+
+    def feedback(
+        self, query: Query, given: Iterable[Mark | tuple[int, float]], user: str = "", *, shown: Sequence[int] = ()
+    ) -> list[int]:
+        """Take marks of results; they are on disk when this returns their numbers.
+
+        Parameters
+        ----------
+        query : what was asked.
+        given : marks: grade 1 for right, 0 for wrong, any grade between or above.
+        user : who marks.
+        shown : the items in the order in which they were shown; those above a right one that stay unmarked were
+            passed over.
+        """
+        kept = self._examples.keyed(query, keep=True)
+        wanted = [Mark(*one) for one in given]
+        return add_marks(self.collection, kept.qid, wanted, user, query=json.dumps(kept.to_json()), shown=list(shown))
+
+    def prefer(self, query: Query, better: int, worse: int, user: str = "") -> int:
+        """Say that one item answers a query better than another."""
+        return self.feedback(query, [Mark(better, 1.0, worse)], user)[0]
+
+    def undo(self, query: Query | None = None, user: str = "", *, mark: int | None = None) -> int | None:
+        """Take back a mark: the given one, or the last of the user, of a query if one is given; None if there is none.
+
+        It is then as if it had never been given.
+        """
+        if mark is None:
+            qid = None if query is None else self._examples.keyed(query).qid
+            standing = stored_marks(self.collection, qid, user)
+            if not standing:
+                return None
+            mark = standing[-1].id
+        take_back(self.collection, mark)
+        return mark
+
+    def marks(self, query: Query | None = None, user: str | None = None) -> list[StoredMark]:
+        """The marks that stand, of one query or user if given."""
+        return stored_marks(self.collection, None if query is None else self._examples.keyed(query).qid, user)
+
+    def upload(self, image: NDArray[Any]) -> str:
+        """Keep a picture for queries, `Example(picture=key)`; returns its key."""
+        return self._examples.keep(image, sorted(self.snapshot().vectors))
+
+    # Settings, models, concepts --------------------------------------------------------------------------------------
+
+    def set_weight(self, name: str, value: float) -> None:
+        """Set the weight of an expert by hand; it is locked then, learning leaves it alone."""
+        self._settings.lock(self._known(name), value)
+
+    def lock(self, name: str, locked: bool = True) -> None:
+        """Keep the weight of an expert as it is now, or let it follow the marks again."""
+        self._settings.lock(name, self.weights[self._known(name)] if locked else None)
+
+    def reset_library(self) -> None:
+        """Let the library weights start again; marks up to now teach them nothing more, but are kept."""
+        self._settings.start_again()
+        with self._lock:
+            self._library = None
+
+    def _known(self, name: str) -> str:
+        names = self.snapshot().names
+        if name not in names:
+            raise ValueError(f"there is no expert {name!r}; the experts are {', '.join(names)}")
+        return name
+
+    def saved(self, user: str = "") -> list[SavedSearch]:
+        """The saved searches of a user."""
+        rows = self.collection.db.execute(
+            "SELECT name, query, user, at FROM saved WHERE user = ? ORDER BY name", (user,)
+        ).fetchall()
+        return [SavedSearch(name, Query.from_json(json.loads(query)), who, at) for name, query, who, at in rows]
+
+    def save_search(self, name: str, query: Query, user: str = "") -> None:
+        """Keep a query by a name; one of the same name is replaced."""
+        if not name.strip():
+            raise ValueError("a saved search needs a name")
+        kept = json.dumps(self._examples.keyed(query, keep=True).to_json())
+        with self.collection.transaction() as db:
+            db.execute("INSERT OR REPLACE INTO saved VALUES (?, ?, ?, ?)", (user, name, kept, now()))
+
+    def forget_search(self, name: str, user: str = "") -> None:
+        """Forget a saved search."""
+        with self.collection.transaction() as db:
+            if not db.execute("DELETE FROM saved WHERE user = ? AND name = ?", (user, name)).rowcount:
+                raise ValueError(f"there is no saved search {name!r}")
+
+    def picture(self, key: str) -> bytes:
+        """A kept picture as a JPEG."""
+        return kept_thumbnail(self.collection, key)
+
+    def concepts(self) -> list[ConceptInfo]:
+        """The concepts of the collection."""
+        return concepts_of(self.collection)
+
+    def train_concept(
+        self, name: str, positive: Sequence[int], negative: Sequence[int] | None = None, *, method: str = "linear"
+    ) -> ConceptInfo:
+        """Make a detector from items, whose score is an expert that needs no query.
+
+        Parameters
+        ----------
+        name : letters, digits, spaces.
+        positive, negative : items that show it, and that do not; without the latter, other items are taken for them.
+        method : "linear" on the semantic descriptor, or "cascade" over all descriptors.
+        """
+        snapshot = self.snapshot()
+        for item in (*positive, *(negative or ())):
+            if not 1 <= item <= snapshot.n_items:
+                raise ValueError(f"there is no item {item}")
+        make_concept(self.collection, name, positive, negative, method=method, vectors=snapshot.vectors)
+        return next(one for one in self.concepts() if one.name == name)
+
+    def drop_concept(self, name: str) -> None:
+        """Forget a concept."""
+        drop_concept(self.collection, name)
+
+    # Models ----------------------------------------------------------------------------------------------------------
+
+    def judged(self) -> RankingData:
+        """All marks that stand, as rows of phi with grades and queries."""
+        return models.judged(self.collection, self._features_of)
+
+    def train(self, ranker: str = "rlr", params: Mapping[str, Any] | None = None) -> Model:
+        """Fit any ranker on all marks; it is put in use unless it is worse on queries left out than what is in use.
+
+        Parameters
+        ----------
+        ranker, params : a short name of `RANKERS` and its parameters.
+        """
+        data = self.judged()
+        query = Query("anything")  # the scorer of a query without a concept
+        return models.train_model(self.collection, data, self._scorer(query), self.library.weights, ranker, params)
+
+    def models(self) -> list[Model]:
+        """All versions, oldest first."""
+        return models.list_models(self.collection)
+
+    def use(self, number: int | None) -> None:
+        """Put a version in use; None for the weights that follow every mark from the start."""
+        models.use_model(self.collection, number)
+
+    def rollback(self) -> int | None:
+        """Return to what was in use before; returns its number."""
+        return models.roll_back(self.collection)
+
+    # What to ask -----------------------------------------------------------------------------------------------------
+
+    def suggest(self, query: Query, n: int = 5, user: str = "") -> Answer:
+        """The items whose mark would teach most: those of which it is least sure, and unlike each other.
+
+        Parameters
+        ----------
+        query : what is looked for.
+        n : how many.
+        user : whose marks are followed.
+        """
+        if n < 1:
+            raise ValueError(f"n must be at least 1, got {n!r}")
+        snapshot = self.snapshot()
+        ranking = self.rank(query, user=user)
+        allowed = self._allowed(snapshot, query, ranking)
+        told = () if ranking.followed is None else ranking.followed.items
+        allowed[[item - 1 for item in told]] = False
+        kernel = self._kernel()
+        chosen = most_telling(ranking, allowed, n, lambda row: self._column(snapshot, kernel, row + 1))
+        total = ranking.total
+        items = {item.id: item for item in self.collection.items((chosen + 1).tolist())}
+        found = tuple(
+            Found(place, row + 1, items[row + 1].path, float(total[row]), items[row + 1].start, items[row + 1].end)
+            for place, row in enumerate(chosen.tolist(), 1)
+        )
+        return Answer(found, int(allowed.sum()), None, ranking.spread is not None, len(told))
+
+    def learning_curve(self) -> list[dict[str, Any]]:
+        """For every judged query in order how its marked items are ordered: by the starting weights and by those that
+        were learned before its first mark."""
+        return learning_curve(self.collection, self._features_of, self._learned(self.snapshot()))

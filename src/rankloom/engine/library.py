@@ -1,0 +1,188 @@
+"""The library weights: what all marks of everybody have taught about the experts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rankloom.collection import Collection, StoredMark
+from rankloom.collection.marks import marks
+from rankloom.core import IntArray
+from rankloom.features import Features
+from rankloom.queries import Query
+from rankloom.rankers import OnlinePassiveAggressiveRanker
+
+__all__ = ["Library", "LibraryState", "preferences"]
+
+# Similarities differ by a tenth or so between items; times this, a preference that the start knows has a margin of 1.
+GAIN = 10.0
+C = 0.03
+CHECKPOINT = 50  # marks between two states on disk
+MOST_PAIRS = 40  # preferences that a mark makes with earlier ones
+
+
+class LibraryState(NamedTuple):
+    """The weights of all experts now and at the start, which of them stay as they are, and from how many marks."""
+
+    weights: dict[str, float]
+    start: dict[str, float]
+    locked: frozenset[str]
+    n_marks: int
+
+    @property
+    def moved(self) -> float:
+        """How far the weights have moved: one minus the cosine to the start."""
+        now = np.array([self.weights[name] for name in self.weights])
+        then = np.array([self.start.get(name, 0.0) for name in self.weights])
+        size = float(np.linalg.norm(now) * np.linalg.norm(then))
+        return float(1.0 - now @ then / size) if size > 0 else 0.0
+
+
+def preferences(mark: StoredMark, earlier: Iterable[StoredMark]) -> list[tuple[int, int]]:
+    """What a mark says together with earlier ones of its query and user, as pairs (better, worse) of items.
+
+    A higher grade is preferred to a lower one, an item to the one it was preferred to, and a right one to those above
+    it that were passed over.
+    """
+    if mark.over is not None:
+        return [(mark.item, mark.over)]
+    standing = {one.item: one.grade for one in earlier if one.over is None}  # the last grade of each item
+    standing.pop(mark.item, None)
+    pairs = []
+    for item, grade in list(standing.items())[::-1]:
+        if grade != mark.grade:
+            pairs.append((mark.item, item) if mark.grade > grade else (item, mark.item))
+    pairs = pairs[:MOST_PAIRS]
+    return pairs + [(mark.item, item) for item in mark.skipped if item not in standing]
+
+
+class Library:
+    """Weights that start somewhere and follow the log of marks.
+
+    The log is the truth: what is learned is what a replay of the marks that stand would give. States on disk, one in
+    so many marks, make that fast; taking back a mark removes those after it.
+
+    Parameters
+    ----------
+    collection : whose marks.
+    names : the experts.
+    start : the weights before the first mark.
+    features_of : phi of a stored query, or None if it cannot be asked any more.
+    first : learn from the marks after this one.
+    """
+
+    def __init__(
+        self,
+        collection: Collection,
+        names: list[str],
+        start: Mapping[str, float],
+        features_of: Callable[[Query], Features | None],
+        first: int = 0,
+    ):
+        self._collection, self._names, self._features_of = collection, names, features_of
+        self.start = {name: float(start.get(name, 0.0)) for name in names}
+        self._first = first
+        self._last = first
+        self.n_marks = 0
+        self._ranker = self._fresh()
+
+    def _fresh(self) -> OnlinePassiveAggressiveRanker:
+        init = GAIN * np.array([self.start[name] for name in self._names])
+        ranker = OnlinePassiveAggressiveRanker(C=C, init=init)
+        ranker._begin(len(init))
+        return ranker
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """What was learned so far."""
+        return {name: float(weight) / GAIN for name, weight in zip(self._names, self._ranker.coef_, strict=True)}
+
+    def again(self) -> Library:
+        """The library before the first mark."""
+        return Library(self._collection, self._names, self.start, self._features_of, self._first)
+
+    def catch_up(self, until: int | None = None) -> bool:
+        """Learn from marks that came since, and forget those that were taken back. Returns whether anything changed.
+
+        Parameters
+        ----------
+        until : the last mark to learn from.
+        """
+        db = self._collection.db
+        standing = db.execute(
+            "SELECT count(*), coalesce(max(id), ?) FROM qrels WHERE undone IS NULL AND id > ?",
+            (self._first, self._first),
+        ).fetchone()
+        upto = db.execute(_STANDING, (self._first, self._last)).fetchone()[0]
+        if upto == self.n_marks and standing[1] <= self._last:
+            return False
+        if upto != self.n_marks:
+            self._resume()
+        queries: dict[str, Features | None] = {}
+        for mark in marks(self._collection, after=self._last, until=until):
+            self._learn(mark, queries)
+            self._last, self.n_marks = mark.id, self.n_marks + 1
+            if self.n_marks % CHECKPOINT == 0 and until is None:
+                self._checkpoint()
+        return True
+
+    def _learn(self, mark: StoredMark, queries: dict[str, Features | None]) -> None:
+        pairs = preferences(mark, marks(self._collection, mark.qid, mark.user, until=mark.id - 1))
+        if not pairs:
+            return
+        if mark.qid not in queries:
+            queries[mark.qid] = self._asked(mark.qid)
+        features = queries[mark.qid]
+        if features is None:
+            return
+        items = sorted({item for pair in pairs for item in pair})
+        rows: IntArray = np.array(items) - 1
+        X = np.stack([features.column(place, rows) for place in range(features.shape[1])], axis=1)
+        place = {item: at for at, item in enumerate(items)}
+        self._ranker.partial_fit_triplets(X, np.array([[place[a], place[b]] for a, b in pairs]))
+
+    def _asked(self, qid: str) -> Features | None:
+        row = self._collection.db.execute("SELECT query FROM queries WHERE qid = ?", (qid,)).fetchone()
+        return None if row is None else self._features_of(Query.from_json(json.loads(row[0])))
+
+    # States on disk --------------------------------------------------------------------------------------------------
+
+    def _checkpoint(self) -> None:
+        ranker = self._ranker
+        state = {
+            "names": self._names,
+            "start": self.start,
+            "first": self._first,
+            "n_marks": self.n_marks,
+            **{name: getattr(ranker, name).tolist() for name in _STATE},
+        }
+        with self._collection.transaction() as db:
+            standing = db.execute(_STANDING, (self._first, self._last)).fetchone()[0]
+            if standing != self.n_marks:  # one was taken back meanwhile
+                return
+            db.execute("INSERT OR REPLACE INTO library VALUES (?, ?)", (self._last, json.dumps(state)))
+
+    def _resume(self) -> None:
+        """Go back to the last state on disk that fits, or to the start."""
+        self._ranker, self._last, self.n_marks = self._fresh(), self._first, 0
+        rows = self._collection.db.execute("SELECT mark, state FROM library ORDER BY mark DESC").fetchall()
+        for mark, text in rows:
+            state: dict[str, Any] = json.loads(text)
+            if state["names"] == self._names and state["start"] == self.start and state["first"] == self._first:
+                for name in _STATE:
+                    setattr(self._ranker, name, np.array(state[name], dtype=np.float64))
+                self._last, self.n_marks = mark, state["n_marks"]
+                return
+
+    def open(self) -> Library:
+        """Take the last state on disk, and catch up."""
+        self._resume()
+        self.catch_up()
+        return self
+
+
+_STANDING = "SELECT count(*) FROM qrels WHERE undone IS NULL AND id > ? AND id <= ?"
+_STATE = ("coef_", "last_coef_", "first_coef_", "drag_", "sums_")

@@ -1,0 +1,119 @@
+"""What ranks the items of a search by phi: weights, or any ranker of the library. Both say what each expert adds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+
+from rankloom.core import FloatArray, IntArray
+from rankloom.features import Features
+from rankloom.rankers import AdditiveRanker, Ranker, ranker_from_json, ranker_to_json
+
+__all__ = ["RankerScorer", "Scorer", "WeightScorer"]
+
+
+class Scorer(Protocol):
+    """Scores rows of phi; parts of a score sum to it."""
+
+    def scores(self, phi: Features, rows: IntArray | None = None) -> FloatArray:
+        """A score for every row, or for some."""
+        ...
+
+    def parts(self, phi: Features, row: int) -> dict[str, float]:
+        """What each expert adds to the score of a row."""
+        ...
+
+
+@dataclass(frozen=True)
+class WeightScorer:
+    """The weighted sum of the experts."""
+
+    weights: Mapping[str, float]
+
+    def scores(self, phi: Features, rows: IntArray | None = None) -> FloatArray:
+        """A score for every row, or for some; only experts with a weight are asked."""
+        total = np.zeros(len(phi) if rows is None else len(rows))
+        for place, name in enumerate(phi.names):
+            weight = self.weights.get(name, 0.0)
+            if weight != 0:
+                total += weight * phi.column(place, rows)
+        return total
+
+    def parts(self, phi: Features, row: int) -> dict[str, float]:
+        """What each expert adds to the score of a row."""
+        found = {
+            name: self.weights[name] * float(phi.column(place, [row])[0])
+            for place, name in enumerate(phi.names)
+            if self.weights.get(name, 0.0) != 0
+        }
+        return {name: value for name, value in found.items() if value != 0}
+
+
+@dataclass(frozen=True)
+class RankerScorer:
+    r"""Any ranker: \(s f(\phi) + \sum_e w_e \phi_e\), the sum over experts of which its data said nothing.
+
+    Parameters
+    ----------
+    ranker : what was fitted.
+    names : the columns that it was fitted on.
+    scale : s, which gives its scores the spread that those of the weights had.
+    kept : the weights of the other experts.
+    """
+
+    ranker: Ranker
+    names: tuple[str, ...]
+    scale: float
+    kept: Mapping[str, float]
+
+    def scores(self, phi: Features, rows: IntArray | None = None) -> FloatArray:
+        """A score for every row, or for some."""
+        mine = self._columns(phi, rows)
+        return self.scale * self.ranker.predict(mine) + WeightScorer(self.kept).scores(phi, rows)
+
+    def parts(self, phi: Features, row: int) -> dict[str, float]:
+        """What each expert adds to the score of a row.
+
+        Where the score is no sum over experts, it is taken apart by setting one expert after the other to 0; what is
+        left is the part "start".
+        """
+        mine = self._columns(phi, np.array([row]))
+        values = np.array([float(mine.column(place)[0]) for place in range(len(self.names))])
+        found: dict[str, float] = {}
+        if isinstance(self.ranker, AdditiveRanker):
+            for j in self.ranker.used_features.tolist():
+                found[self.names[j]] = self.scale * float(self.ranker.contribution(j, values[[j]])[0])
+        else:
+            steps = np.tril(np.ones((len(values) + 1, len(values))), -1) * values
+            scores = self.scale * self.ranker.predict(steps)
+            found = dict(zip(self.names, np.diff(scores).tolist(), strict=True))
+            found["start"] = float(scores[0])
+        for name, value in WeightScorer(self.kept).parts(phi, row).items():
+            found[name] = found.get(name, 0.0) + value
+        return {name: value for name, value in found.items() if value != 0}
+
+    def _columns(self, phi: Features, rows: IntArray | None) -> Features:
+        place = {name: at for at, name in enumerate(phi.names)}
+        missing = [name for name in self.names if name not in place]
+        if missing:
+            raise ValueError(
+                f"the model in use was trained with the expert {missing[0]!r}, which the collection no longer has; "
+                "run 'rankloom train' again, or 'rankloom models rollback'"
+            )
+        wanted = phi if rows is None else phi.take(rows)
+        columns = {name: partial(wanted.column, place[name]) for name in self.names}
+        return Features(columns, n_rows=len(wanted))
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        ranker = ranker_to_json(self.ranker)
+        return {"ranker": ranker, "names": [*self.names], "scale": self.scale, "kept": dict(self.kept)}
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any]) -> RankerScorer:
+        """Read what `to_json` wrote."""
+        return cls(ranker_from_json(found["ranker"]), tuple(found["names"]), found["scale"], found["kept"])

@@ -1,0 +1,53 @@
+"""What a user has set by hand: weights that stay, and when the library started again."""
+
+from __future__ import annotations
+
+import json
+from math import isfinite
+from typing import Any
+
+from rankloom.collection import Collection
+
+__all__ = ["Settings"]
+
+_KEY = "library"
+
+
+class Settings:
+    """Kept in the database; read anew each time, so that all processes see the same."""
+
+    def __init__(self, collection: Collection):
+        self._collection = collection
+
+    def _read(self) -> dict[str, Any]:
+        row = self._collection.db.execute("SELECT value FROM meta WHERE key = ?", (_KEY,)).fetchone()
+        return {"locked": {}, "since": 0} if row is None else json.loads(row[0])
+
+    def _write(self, found: dict[str, Any]) -> None:
+        with self._collection.transaction() as db:
+            db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_KEY, json.dumps(found)))
+
+    @property
+    def locked(self) -> dict[str, float]:
+        """The weights that learning leaves alone."""
+        return dict(self._read()["locked"])
+
+    @property
+    def since(self) -> int:
+        """The last mark that the library does not learn from."""
+        return int(self._read()["since"])
+
+    def lock(self, name: str, value: float | None) -> None:
+        """Keep a weight at a value; None lets it go."""
+        found = self._read()
+        found["locked"].pop(name, None)
+        if value is not None:
+            if not isfinite(value):
+                raise ValueError(f"a weight must be a finite number, got {value}")
+            found["locked"][name] = float(value)
+        self._write(found)
+
+    def start_again(self) -> None:
+        """Forget locks, and learn only from marks that come from now on."""
+        last = self._collection.db.execute("SELECT coalesce(max(id), 0) FROM qrels").fetchone()[0]
+        self._write({"locked": {}, "since": last})

@@ -1,0 +1,247 @@
+"""What a collection holds at a moment, ready to be searched. A change makes a new one; searches go on with theirs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom.collection import Collection, measured
+from rankloom.core import FloatArray, IntArray
+from rankloom.distances import DISTANCES, add_similarities
+from rankloom.engine.concepts import ConceptScores, concept_scores
+from rankloom.experts import Expert, Sighting, expert_features, experts_of
+from rankloom.features import Features
+from rankloom.queries import Filters, Query
+from rankloom.text import TextIndex
+from rankloom.text.tokens import place_terms
+
+__all__ = ["CONCEPT", "FACES", "TAGS", "TEXT", "Snapshot", "state_of", "take_snapshot"]
+
+TEXT, TAGS, FACES, CONCEPT = "text.bm25", "tags.bm25", "faces", "concept."
+_TEXT_FILE, _TAGS_FILE = "texts.index", "tags.index"
+# Words for people in the languages of our captions: pictures with faces answer them, whatever their captions say.
+_PEOPLE_WORDS = """
+face faces portrait person people man men woman women boy girl child children crowd
+gesicht porträt leute mensch menschen mann frau kind kinder
+visage personne gens homme femme enfant enfants
+cara retrato persona gente hombre mujer niño niña
+人 脸 人物 男人 女人 孩子
+"""
+_PEOPLE = frozenset(place_terms(_PEOPLE_WORDS).terms)
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """Vectors, scales, texts and flags of all items.
+
+    Parameters
+    ----------
+    state : what it was made from; equal states hold equal things.
+    n_items : the number of rows.
+    vectors : by descriptor, memory-mapped.
+    scales : of each distance, by descriptor.
+    present : for every item whether a file holds it.
+    faces : the number of faces of every item, NaN where it is not known.
+    text, tags : the words of people, and automatic ones.
+    concepts : the scores of items by concept.
+    """
+
+    state: tuple[Any, ...]
+    n_items: int
+    vectors: Mapping[str, NDArray[Any]]
+    scales: Mapping[str, Mapping[str, float]]
+    present: NDArray[np.bool_]
+    faces: FloatArray
+    text: TextIndex
+    tags: TextIndex
+    concepts: Mapping[str, ConceptScores]
+
+    @property
+    def experts(self) -> list[Expert]:
+        """The visual experts."""
+        return experts_of(sorted(self.vectors))
+
+    @property
+    def names(self) -> list[str]:
+        """The columns of phi."""
+        concepts = [f"{CONCEPT}{name}" for name in sorted(self.concepts)]
+        return [*(expert.name for expert in self.experts), TEXT, TAGS, FACES, *concepts]
+
+    def features(self, query: Query, sightings: Sequence[Sighting], faces: Sequence[float]) -> Features:
+        """The lazy matrix phi of a query: one row an item, one column an expert.
+
+        Parameters
+        ----------
+        query : what is asked for.
+        sightings : its examples, described.
+        faces : the number of faces of each wanted example, NaN where it is not known.
+        """
+        experts = self.experts
+        visual = expert_features(experts, self.vectors, self.scales, sightings, self.n_items)
+        columns: dict[str, Any] = {expert.name: partial(visual.column, place) for place, expert in enumerate(experts)}
+        columns[TEXT] = _TextColumn(self.text, query, self.n_items)
+        columns[TAGS] = _TextColumn(self.tags, query, self.n_items)
+        columns[FACES] = partial(self._face_column, query, faces)
+        for name in sorted(self.concepts):
+            columns[f"{CONCEPT}{name}"] = self.concepts[name]
+        return Features(columns, n_rows=self.n_items)
+
+    def _face_column(self, query: Query, faces: Sequence[float], rows: IntArray) -> FloatArray:
+        """As many faces as the examples have; some faces, where the words are about people."""
+        here = self.faces[rows]
+        found = np.zeros(len(rows))
+        known = [count for count in faces if not np.isnan(count)]
+        if known:
+            found = np.mean([np.exp(-np.abs(here - count)) for count in known], axis=0)
+        elif query.text and _PEOPLE.intersection(place_terms(query.text).terms):
+            found = 1.0 - np.exp(-here)
+        return np.nan_to_num(found, nan=0.0)
+
+    def similarity(self, vectors: Mapping[str, NDArray[Any]], weights: Mapping[str, float]) -> NDArray[np.float32]:
+        """The weighted similarity of all items to a described picture; each descriptor is read once."""
+        total = np.zeros(self.n_items, dtype=np.float32)
+        for name, stored in self.vectors.items():
+            mine = np.array([weights.get(f"{name}.{distance}", 0.0) for distance in DISTANCES], np.float32)
+            if name in vectors and mine.any():
+                scales = np.array([self.scales[name][distance] for distance in DISTANCES], np.float32)
+                add_similarities(total, vectors[name], stored, mine, scales)
+        return total
+
+    def vectors_of(self, row: int) -> dict[str, NDArray[Any]]:
+        """The description of an item."""
+        return {name: np.asarray(stored[row]) for name, stored in self.vectors.items()}
+
+    def excluded(self, text: str) -> NDArray[np.bool_]:
+        """Which items have a minus word of a query."""
+        if not text.strip():
+            return np.zeros(self.n_items, dtype=bool)
+        return self.text.excluded(text, self.n_items) | self.tags.excluded(text, self.n_items)
+
+
+class _TextColumn:
+    r"""A text expert: \(1 - e^{-s / 5}\) of the BM25 score s, from 0 to below 1; its scores are computed once."""
+
+    def __init__(self, texts: TextIndex, query: Query, n_items: int):
+        self._texts, self._query, self._n_items = texts, query, n_items
+        self._scores: FloatArray | None = None
+
+    def __call__(self, rows: IntArray) -> FloatArray:
+        if self._scores is None:
+            found = np.zeros(self._n_items)
+            if self._query.text.strip():
+                found = np.asarray(self._texts.scores(self._query.text, self._n_items), dtype=np.float64)
+            self._scores = self._query.text_weight * (1.0 - np.exp(-found / 5.0))
+        return self._scores[rows]
+
+
+def state_of(collection: Collection) -> tuple[Any, ...]:
+    """What changes when there is something new to search."""
+    db = collection.db
+    return (
+        len(collection),
+        *db.execute("SELECT count(*), coalesce(max(rowid), 0) FROM texts").fetchone(),
+        *db.execute("SELECT count(*) FROM files").fetchone(),
+        *db.execute("SELECT count(*), coalesce(max(at), '') FROM concepts").fetchone(),
+        *((one.name, one.version, one.rows) for one in collection.descriptors()),
+    )
+
+
+def take_snapshot(collection: Collection, before: Snapshot | None = None) -> Snapshot:
+    """See what is in a collection now; what an earlier snapshot knows of texts is used again."""
+    state = state_of(collection)
+    n_items = state[0]
+    numbers = measured(collection)
+    vectors = {name: collection.vectors(name) for name in sorted(numbers.scales)}
+    text, tags = _texts(collection, state, before)
+    for one in (text, tags):
+        one.count(numbers.counted)
+    counts = collection.db.execute("SELECT faces FROM items ORDER BY id").fetchall()
+    faces = np.array([np.nan if count is None else count for (count,) in counts], dtype=np.float64)[:n_items]
+    concepts = concept_scores(collection, vectors)
+    present = collection.present()[:n_items]
+    return Snapshot(state, n_items, vectors, numbers.scales, present, faces, text, tags, concepts)
+
+
+def _texts(collection: Collection, state: tuple[Any, ...], before: Snapshot | None) -> tuple[TextIndex, TextIndex]:
+    """The index of people's words and of tags: kept on disk, and grown by what was added."""
+    n_items, count, last = state[:3]
+    stamp = f"{n_items} {count} {last}"
+    if before is not None:
+        _, old_count, old_last = before.state[:3]
+        fresh = _rows(collection, old_last)
+        if len(fresh) == count - old_count:  # nothing was taken away
+            before.text.add(fresh.people, n_items)
+            before.tags.add(fresh.tags, n_items)
+            return before.text, before.tags
+    found = []
+    files = [collection.folder / name for name in (_TEXT_FILE, _TAGS_FILE)]
+    for path in files:
+        try:
+            one = TextIndex.load(path)
+        except (OSError, ValueError):
+            break  # not there yet, or damaged: it is built from the database
+        if one.stamp != stamp:
+            break
+        found.append(one)
+    if len(found) == 2:
+        return found[0], found[1]
+    fresh = _rows(collection, 0)
+    built = TextIndex.build(fresh.people, n_items), TextIndex.build(fresh.tags, n_items)
+    if os.access(collection.folder, os.W_OK):
+        for path, one in zip(files, built, strict=True):
+            one.save(path, stamp)
+    return built
+
+
+class _Rows:
+    """Texts that are new since a row of the table."""
+
+    def __init__(self, rows: list[tuple[int, str, str]]):
+        self._rows = rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def people(self) -> list[tuple[int, str]]:
+        return [(item, text) for item, source, text in self._rows if source != "tag"]
+
+    @property
+    def tags(self) -> list[tuple[int, str]]:
+        return [(item, text) for item, source, text in self._rows if source == "tag"]
+
+
+def _rows(collection: Collection, after: int) -> _Rows:
+    rows = collection.db.execute("SELECT item, source, text FROM texts WHERE rowid > ? ORDER BY rowid", (after,))
+    return _Rows(rows.fetchall())
+
+
+def allowed_by(collection: Collection, filters: Filters, n_items: int) -> NDArray[np.bool_]:
+    """Which items pass the filters."""
+    allowed = np.ones(n_items, dtype=bool)
+    conditions, values = [], []
+    if filters.kind is not None:
+        conditions.append("shot IS NULL" if filters.kind == "picture" else "shot IS NOT NULL")
+    for value, sign in ((filters.after, ">="), (filters.before, "<")):
+        if value is not None:
+            conditions.append(f"taken {sign} ?")
+            values.append(value)
+    if filters.folder is not None:
+        conditions.append("hash IN (SELECT hash FROM files WHERE path = ? OR substr(path, 1, ?) = ?)")
+        below = os.path.join(os.path.abspath(filters.folder), "")
+        values += [below.rstrip(os.sep), len(below), below]  # type: ignore[list-item]
+    if filters.has_text is not None:
+        word = "" if filters.has_text else "NOT "
+        conditions.append(f"id {word}IN (SELECT item FROM texts WHERE source NOT IN ('tag', 'name', 'folder'))")
+    if conditions:
+        allowed[:] = False
+        found = collection.db.execute(f"SELECT id FROM items WHERE {' AND '.join(conditions)}", values)
+        rows = np.array([row[0] - 1 for row in found.fetchall()], dtype=np.int64)
+        allowed[rows[rows < n_items]] = True
+    return allowed
