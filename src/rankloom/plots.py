@@ -11,7 +11,7 @@ import numpy as np
 from rankloom.bench.cascade import DEPTHS, METHODS, CascadeReport, mean_curve
 from rankloom.simulate import Simulation
 
-__all__ = ["plot_cascade", "plot_concepts", "plot_learning", "plot_places", "plot_regularizers"]
+__all__ = ["plot_cascade", "plot_concepts", "plot_learning", "plot_places", "plot_regularizers", "plot_rounds"]
 
 
 def _pyplot() -> Any:
@@ -47,6 +47,33 @@ def plot_learning(simulations: Mapping[str, Simulation], path: str | os.PathLike
     for axes in (left, right):
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(alpha=0.25)
+    figure.savefig(path, dpi=110)
+    pyplot.close(figure)
+
+
+def plot_rounds(strategies: Mapping[str, Mapping[str, Any]], path: str | os.PathLike[str]) -> None:
+    """Draw AP after each round of marks, with 95% intervals, for every way of following them.
+
+    Parameters
+    ----------
+    strategies : `UserTrial.to_dict()`.
+    path : where to write.
+    """
+    pyplot = _pyplot()
+    figure, axes = pyplot.subplots(figsize=(7.5, 4.6), layout="constrained")
+    plain = [name for name in strategies if not name.endswith(" + neighbours")]
+    colours = dict(zip(plain, pyplot.get_cmap("tab10").colors, strict=False))
+    for name, found in strategies.items():
+        rounds = range(len(found["mean"]))
+        style = "-" if name.endswith(" + neighbours") else ":"
+        colour = colours.get(name.removesuffix(" + neighbours"), "0.4")
+        axes.plot(rounds, found["mean"], style, color=colour, marker="o", markersize=3, label=name)
+        low, high = zip(*found["interval"], strict=True)
+        axes.fill_between(rounds, low, high, color=colour, alpha=0.12, linewidth=0)
+    axes.set(xlabel="rounds of marks", ylabel="mean AP", xticks=[*rounds])
+    axes.legend(frameon=False, fontsize=8)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(alpha=0.25)
     figure.savefig(path, dpi=110)
     pyplot.close(figure)
 

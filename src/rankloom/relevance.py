@@ -23,7 +23,9 @@ MEAN = 1.0  # how much mean similarities count beside the kernel machine
 AGAINST = 0.5  # and those to wrong items
 
 
-def follow_marks(gram: FloatArray, targets: FloatArray, weights: FloatArray, *, machine: bool = True) -> FloatArray:
+def follow_marks(
+    gram: FloatArray, targets: FloatArray, weights: FloatArray, *, machine: bool = True, means: bool = True
+) -> FloatArray:
     r"""Coefficients \(\beta\) of a score \(f(p) = \sum_j \beta_j K(p, j)\) over marked items, then a constant.
 
     The sum of two rules. A kernel machine, ridge regression on the targets with a constant term, both sides of equal
@@ -39,7 +41,7 @@ def follow_marks(gram: FloatArray, targets: FloatArray, weights: FloatArray, *, 
     gram : array of shape (m, m), the similarities K between marked items.
     targets : above 0 for right, below 0 for wrong.
     weights : how much each mark counts.
-    machine : whether the kernel machine takes part, or means alone.
+    machine, means : which of the two rules take part.
 
     Returns
     -------
@@ -55,7 +57,7 @@ def follow_marks(gram: FloatArray, targets: FloatArray, weights: FloatArray, *, 
     found = np.zeros(m + 1)
     sides = [(targets > 0, MEAN), (targets < 0, -MEAN * AGAINST)]
     for side, share in sides:
-        if side.any():
+        if side.any() and (means or not (targets < 0).any()):
             found[:m][side] += share * weights[side] / weights[side].sum()
     if machine and all(side.any() for side, _ in sides):
         balanced = weights.copy()

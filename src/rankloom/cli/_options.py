@@ -23,6 +23,7 @@ collection_option = click.option(
     "--collection", "-c", metavar="DIR", envvar="RANKLOOM_COLLECTION", show_envvar=True, type=click.Path(),
     help="The folder of the collection; rankloom in the user's data folder unless given.",
 )  # fmt: skip
+user_option = click.option("--user", default="", help="Whose marks: the name of a user, if there are several.")
 set_option = click.option(
     "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter of the ranker; may be repeated."
 )

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from rankloom.cli._options import collection_folder, collection_option, json_option
-from rankloom.cli._output import emit, file_progress, table
+from rankloom.cli._options import collection_folder, collection_option, json_option, user_option
+from rankloom.cli._output import emit, table
+from rankloom.cli._query import query_options, read_query
 
 
 @click.command()
-@click.argument("text", nargs=-1)
+@query_options
 @collection_option
-@click.option("--like", multiple=True, type=click.Path(dir_okay=False), help="A picture of what is wanted; repeatable.")
-@click.option("--unlike", multiple=True, type=click.Path(dir_okay=False), help="A picture of what is not wanted.")
-@click.option("--item", "items", multiple=True, type=int, help="An item of the collection as an example; repeatable.")
-@click.option("--region", help="The part of the picture of --like that counts: left,top,right,bottom from 0 to 1.")
 @click.option("-k", default=20, show_default=True, type=click.IntRange(min=1), help="How many results.")
 @click.option("--folder", type=click.Path(), help="Only files below this folder.")
 @click.option("--kind", type=click.Choice(["picture", "shot"]), help="Only pictures, or only shots of videos.")
@@ -22,15 +21,17 @@ from rankloom.cli._output import emit, file_progress, table
 @click.option("--before", help="Only items taken before this date.")
 @click.option("--has-text/--no-text", default=None, help="Only items with, or without, a text of their own.")
 @click.option("--no-diffusion", is_flag=True, help="Score every item by itself, without its neighbours.")
-@click.option("--explain", is_flag=True, help="Show what each expert and neighbour added to the score.")
+@click.option("--no-marks", is_flag=True, help="As if no result of this query had been marked.")
+@click.option("--collapse", is_flag=True, help="Show only the best of near duplicates.")
+@click.option("--diversity", default=0.0, type=click.FloatRange(0, 1), help="How much results should differ.")
+@click.option("--method", default="experts", show_default=True, help="experts, or a reranker: visual_rank, smooth ...")
+@click.option("--suggest", is_flag=True, help="Show the items whose mark would teach most instead.")
+@click.option("--explain", is_flag=True, help="Show what each expert, mark and neighbour added to the score.")
+@click.option("--above", nargs=2, type=int, metavar="A B", help="Say why item A is above item B instead.")
+@user_option
 @json_option
 def search(
-    text: tuple[str, ...],
     collection: str | None,
-    like: tuple[str, ...],
-    unlike: tuple[str, ...],
-    items: tuple[int, ...],
-    region: str | None,
     k: int,
     folder: str | None,
     kind: str | None,
@@ -38,8 +39,16 @@ def search(
     before: str | None,
     has_text: bool | None,
     no_diffusion: bool,
+    no_marks: bool,
+    collapse: bool,
+    diversity: float,
+    method: str,
+    suggest: bool,
     explain: bool,
+    above: tuple[int, int] | None,
+    user: str,
     as_json: bool,
+    **asked: Any,
 ) -> None:
     """Find items by TEXT (words, "a phrase", begin*, -without), by pictures, or by both.
 
@@ -48,37 +57,49 @@ def search(
       rankloom search red flower
       rankloom search --like photo.jpg --explain
       rankloom search boat --item 17 --folder ~/Pictures/2024
+      rankloom search boat --above 17 4
     """
     from rankloom.collection import Collection
     from rankloom.engine import Engine
-    from rankloom.queries import Example, Filters, Query
 
-    part = None if region is None else _region(region)
-    examples = [Example(path=path, region=part) for path in like]
-    examples += [Example(path=path, weight=-1.0) for path in unlike]
-    examples += [Example(item=number) for number in items]
-    query = Query(" ".join(text), tuple(examples), Filters(folder, kind, after, before, has_text))
+    query = read_query(**asked, folder=folder, kind=kind, after=after, before=before, has_text=has_text)
     with Collection(collection_folder(collection)) as opened:
         engine = Engine(opened)
-        found = engine.search(query, k, diffusion=not no_diffusion, explain=explain)
+        if above:
+            _show_difference(engine.compare(query, *above, user=user, diffusion=not no_diffusion), above, as_json)
+            return
+        found = (
+            engine.suggest(query, k, user)
+            if suggest
+            else engine.search(
+                query, k, user=user, diffusion=not no_diffusion, follow=not no_marks, explain=explain,
+                collapse=collapse, diversity=diversity, method=method,
+            )
+        )  # fmt: skip
     if as_json:
         for one in found:
-            record = {key: value for key, value in one._asdict().items() if value is not None}
-            emit(record)
+            emit({key: value for key, value in one._asdict().items() if value is not None and value != ()})
         return
     rows = []
     for one in found:
         time = "" if one.start is None else f"{one.start:.1f}-{one.end:.1f} s"
-        rows.append([str(one.rank), f"{one.score:.4f}", str(one.id), time, one.path])
+        marked = "" if one.mark is None else "right" if one.mark > 0 else "wrong"
+        more = f"{one.path} (+{len(one.duplicates)})" if one.duplicates else one.path
+        rows.append([str(one.rank), f"{one.score:.4f}", str(one.id), marked, time, more])
         if one.why is not None:
             parts = sorted(one.why.items(), key=lambda part: -abs(part[1]))[:6]
-            rows.append(["", "", "", "", "  ".join(f"{name} {value:+.3f}" for name, value in parts)])
-    table(["", "score", "item", "time", "file"], rows)
+            rows.append(["", "", "", "", "", "  ".join(f"{name} {value:+.3f}" for name, value in parts)])
+        if found.cutoff == one.rank and one is not found[-1]:
+            rows.append(["", "", "", "", "", "--- the rest is probably not it ---"])
+    table(["", "score", "item", "mark", "time", "file"], rows)
 
 
-def _region(text: str) -> tuple[float, float, float, float]:
-    try:
-        left, top, right, bottom = (float(part) for part in text.split(","))
-    except ValueError:
-        raise click.BadParameter(f"expected left,top,right,bottom, got {text!r}", param_hint="--region") from None
-    return left, top, right, bottom
+def _show_difference(parts: dict[str, float], above: tuple[int, int], as_json: bool) -> None:
+    total = sum(parts.values())
+    if as_json:
+        emit({"above": above[0], "below": above[1], "difference": total, "why": parts})
+        return
+    rows = [[name, f"{value:+.4f}"] for name, value in parts.items() if value][:20]
+    word = "above" if total > 0 else "not above"
+    click.echo(f"item {above[0]} is {word} item {above[1]}: the scores differ by {total:+.4f}")
+    table(["what", "difference"], rows)

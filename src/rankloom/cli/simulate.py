@@ -6,10 +6,18 @@ import click
 
 from rankloom.cli._options import RANKER_NAMES, json_option, read_settings, set_option
 from rankloom.cli._output import emit, progress, table, write_json
+from rankloom.cli._simulate_users import simulate_on_collection
 
 
 @click.command()
-@click.argument("data", type=click.Path(dir_okay=False))
+@click.argument("data", type=click.Path(dir_okay=False), required=False)
+@click.option("--data", "folder", type=click.Path(exists=True, file_okay=False), help="A labelled collection instead.")
+@click.option("--labels", type=click.Path(dir_okay=False), help="Its classes: CSV with path and class.")
+@click.option("--preset", help="Only the descriptors of a preset of the collection.")
+@click.option("--rounds", default=3, show_default=True, help="How often users of a collection mark.")
+@click.option("--per-round", default=20, show_default=True, help="How many results they mark each time.")
+@click.option("--noise", default=0.0, show_default=True, help="The share of their marks that are wrong.")
+@click.option("--users", default=200, show_default=True, help="How many users search the collection.")
 @click.option(
     "--rankers", default="opr,opar1,opar2,ogdr,arow", show_default=True,
     help=f"Short names with commas ({RANKER_NAMES}); those not online are fitted again on all that was judged.",
@@ -23,7 +31,14 @@ from rankloom.cli._output import emit, progress, table, write_json
 @click.option("--plot", type=click.Path(dir_okay=False), help="Draw the curves (PNG, SVG or PDF).")
 @json_option
 def simulate(
-    data: str,
+    data: str | None,
+    folder: str | None,
+    labels: str | None,
+    preset: str | None,
+    rounds: int,
+    per_round: int,
+    noise: float,
+    users: int,
     rankers: str,
     k: int,
     clicks: bool,
@@ -34,15 +49,24 @@ def simulate(
     plot: str | None,
     as_json: bool,
 ) -> None:
-    """Let a simulated user teach rankers with DATA, query after query.
+    """Let a simulated user teach rankers with DATA, query after query; or let users mark results of a collection.
 
-    Each query is ranked by what was learned before it, which is measured; then its top is judged and learned from.
+    Each query is ranked by what was learned before it, which is measured; then its top is judged and learned from. On a
+    labelled collection, users search by example and mark what they see in some rounds: what each way of following
+    marks gains is measured.
 
     \b
     Example:
       rankloom simulate judged.txt --rankers opr,opar2,rlr -k 20 -o curves.json --plot curves.png
       rankloom simulate judged.txt --clicks --set C=0.1
+      rankloom simulate --data photos.rankloom --labels photos/labels.csv --noise 0.1
     """
+    if folder is not None:
+        options = {"rounds": rounds, "per_round": per_round, "noise": noise, "n_queries": users, "random_state": seed}
+        simulate_on_collection(folder, labels, preset, options, output, plot, as_json)
+        return
+    if data is None:
+        raise click.UsageError("give DATA, a file of judged rows, or --data, a labelled collection")
     from rankloom.datasets import load
     from rankloom.rankers import make_ranker
     from rankloom.simulate import CascadeClicks

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import quote, unquote
 
 from rankloom.collection.collection import Collection
 from rankloom.datasets import write_qrels
 from rankloom.datasets._files import atomic_write
 
-__all__ = ["export_items", "export_marks", "item_rows"]
+__all__ = ["export_items", "export_marks", "item_rows", "qid_from_trec", "qid_to_trec"]
 
 COLUMNS = (
     "id", "kind", "path", "shot", "start", "end", "width", "height", "taken", "faces", "copies", "text", "tags",
@@ -64,5 +65,19 @@ def export_items(collection: Collection, path: str | os.PathLike[str]) -> int:
 def export_marks(collection: Collection, path: str | os.PathLike[str]) -> int:
     """Write the judgements as TREC qrels; returns how many."""
     marks = collection.marks()
-    write_qrels(marks, path)
+    write_qrels([mark._replace(qid=qid_to_trec(mark.qid)) for mark in marks], path)
     return len(marks)
+
+
+def qid_to_trec(qid: str) -> str:
+    """A query as a word of a TREC file: spaces are written as %20, the sign % as %25.
+
+    >>> qid_to_trec("red flower"), qid_from_trec("red%20flower")
+    ('red%20flower', 'red flower')
+    """
+    return "".join(quote(letter) if letter.isspace() or letter == "%" else letter for letter in qid)
+
+
+def qid_from_trec(word: str) -> str:
+    """The query that `qid_to_trec` wrote."""
+    return unquote(word)

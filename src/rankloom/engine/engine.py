@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.collection import Mark, StoredMark, add_marks, take_back
@@ -14,13 +15,19 @@ from rankloom.collection.marks import now
 from rankloom.core import RankingData
 from rankloom.engine import models
 from rankloom.engine.answers import Answer, Found
-from rankloom.engine.concepts import ConceptInfo, concepts_of, drop_concept, make_concept
+from rankloom.engine.concepts import ConceptInfo, concepts_of, drop_concept, load_concept, make_concept
 from rankloom.engine.curve import learning_curve
 from rankloom.engine.models import Model
 from rankloom.engine.pictures import kept_thumbnail
+from rankloom.engine.scorers import Scorer, WeightScorer
 from rankloom.engine.searching import SearchEngine
 from rankloom.engine.suggesting import most_telling
 from rankloom.queries import Query
+from rankloom.rankers import Ranker
+from rankloom.significance import Comparison
+
+if TYPE_CHECKING:
+    from rankloom.concepts import Ranked
 
 __all__ = ["Engine", "SavedSearch"]
 
@@ -111,6 +118,11 @@ class Engine(SearchEngine):
         """The marks that stand, of one query or user if given."""
         return stored_marks(self.collection, None if query is None else self._examples.keyed(query).qid, user)
 
+    def asked(self, qid: str) -> Query | None:
+        """The query behind a name in the log of marks, if it has marks."""
+        row = self.collection.db.execute("SELECT query FROM queries WHERE qid = ?", (qid,)).fetchone()
+        return None if row is None else Query.from_json(json.loads(row[0]))
+
     def upload(self, image: NDArray[Any]) -> str:
         """Keep a picture for queries, `Example(picture=key)`; returns its key."""
         return self._examples.keep(image, sorted(self.snapshot().vectors))
@@ -184,6 +196,11 @@ class Engine(SearchEngine):
         make_concept(self.collection, name, positive, negative, method=method, vectors=snapshot.vectors)
         return next(one for one in self.concepts() if one.name == name)
 
+    def rank_concept(self, name: str, k: int = 20) -> Ranked:
+        """The best items of a concept; a cascade asks most of its models of few items only."""
+        snapshot = self.snapshot()
+        return load_concept(self.collection, name).rank(snapshot.vectors, k, np.flatnonzero(snapshot.present))
+
     def drop_concept(self, name: str) -> None:
         """Forget a concept."""
         drop_concept(self.collection, name)
@@ -208,6 +225,21 @@ class Engine(SearchEngine):
     def models(self) -> list[Model]:
         """All versions, oldest first."""
         return models.list_models(self.collection)
+
+    def compare_models(self, numbers: Sequence[int] = ()) -> Comparison:
+        """Compare models (all unless given) and the library weights on all marks: AP of each query."""
+        data = self.judged()
+        wanted = [*numbers] or [one.id for one in self.models()]
+        scorers: dict[str, Scorer] = {"library": WeightScorer(self.weights)}
+        scorers |= {f"model {number}": models.load_scorer(self.collection, number) for number in wanted}
+        return models.compare_scorers(data, scorers)
+
+    def ranker(self, number: int | None = None) -> Ranker:
+        """The ranker of a model, to be saved; None for the library weights, as a linear ranker."""
+        if number is not None:
+            return models.load_scorer(self.collection, number).ranker
+        weights = self.weights
+        return models.linear_ranker([*weights], [*weights.values()])
 
     def use(self, number: int | None) -> None:
         """Put a version in use; None for the weights that follow every mark from the start."""

@@ -92,7 +92,7 @@ class Library:
     def _fresh(self) -> OnlinePassiveAggressiveRanker:
         init = GAIN * np.array([self.start[name] for name in self._names])
         ranker = OnlinePassiveAggressiveRanker(C=C, init=init)
-        ranker._begin(len(init))
+        ranker.partial_fit_triplets(np.zeros((1, len(init))), np.empty((0, 2), dtype=np.int64))  # nothing to learn yet
         return ranker
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -17,8 +17,8 @@ from rankloom.features import Features
 from rankloom.groups import group_rows
 from rankloom.metrics import evaluate
 from rankloom.queries import Query
-from rankloom.rankers import LinearRanker, Ranker, make_ranker
-from rankloom.significance import compare_values
+from rankloom.rankers import LinearRanker, OnlinePassiveAggressiveRanker, Ranker, make_ranker
+from rankloom.significance import Comparison, compare_values
 
 __all__ = ["Model", "judged", "list_models", "load_scorer", "model_in_use", "roll_back", "train_model", "use_model"]
 
@@ -140,6 +140,25 @@ def train_model(
         if good:
             db.execute("INSERT INTO uses (model, at) VALUES (?, ?)", (number, at))
     return next(one for one in list_models(collection) if one.id == number)
+
+
+def compare_scorers(data: RankingData, scorers: Mapping[str, Scorer]) -> Comparison:
+    """AP of every query by each of some scorers, with paired tests."""
+    phi = Features(data.X, names=list(data.feature_names or ()))
+    values = {}
+    for name, scorer in scorers.items():
+        scores = scorer.scores(phi)
+        groups = group_rows(data.qid, len(data))
+        values[name] = [evaluate(data.y[rows], scores[rows], None, [METRIC])[METRIC] for rows in groups]
+    return compare_values(values, METRIC)
+
+
+def linear_ranker(names: Sequence[str], weights: Sequence[float]) -> Ranker:
+    """Weights as a ranker that can be saved."""
+    ranker = OnlinePassiveAggressiveRanker(init=np.array(weights, dtype=np.float64))
+    ranker.partial_fit_triplets(np.zeros((1, len(names))), np.empty((0, 2), dtype=np.int64))  # nothing to learn yet
+    ranker.feature_names_in_ = np.array(names, dtype=object)
+    return ranker
 
 
 def _fitted(name: str, params: Mapping[str, Any] | None, X: FloatArray, y: FloatArray, qid: Any) -> Ranker:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rankloom.core import FloatArray, IntArray
 from rankloom.engine.answers import Ranking
 
-__all__ = ["most_telling"]
+__all__ = ["border_between", "most_telling", "tell_most"]
 
 POOL = 200
 EXPECTED = 20  # without marks: the place in the list where right and wrong are taken to meet
@@ -19,27 +19,55 @@ EXPECTED = 20  # without marks: the place in the list where right and wrong are 
 def most_telling(
     ranking: Ranking, allowed: NDArray[np.bool_], n: int, column: Callable[[int], NDArray[np.float32]]
 ) -> IntArray:
-    r"""Rows whose mark would teach most.
-
-    The next one minimises \(|s(p) - b| / \sigma + \max_j K(p, j)\) over the best items: b is where right and wrong
-    meet, midway between the means of the two kinds of marks, and \(\sigma\) the spread of the scores.
+    """Rows of a search whose mark would teach most.
 
     Parameters
     ----------
-    ranking : the scores.
+    ranking : the search.
     allowed : rows to choose from.
     n : how many.
     column : the similarities of all rows to one.
     """
-    rows = np.flatnonzero(allowed)
     scores = ranking.scores if ranking.spread is None else ranking.spread.total
-    order = rows[np.lexsort((rows, -scores[rows]))]
-    pool = order[: max(POOL, 4 * n)]
+    right = wrong = np.empty(0, dtype=np.int64)
+    if ranking.followed is not None:
+        wrong = ranking.followed.wrong
+        right = np.setdiff1d(np.array(ranking.followed.items) - 1, wrong)
+    return tell_most(scores, allowed, n, column, border_between(scores, right, wrong, allowed))
+
+
+def border_between(scores: FloatArray, right: IntArray, wrong: IntArray, allowed: NDArray[np.bool_]) -> float:
+    """Where right and wrong meet: midway between the means of both, or at a place in the list."""
+    if len(right) and len(wrong):
+        return float((scores[right].mean() + scores[wrong].mean()) / 2.0)
+    best = np.sort(scores[allowed])[::-1]
+    return float(best[min(EXPECTED, len(best) - 1)]) if len(best) else 0.0
+
+
+def tell_most(
+    scores: FloatArray,
+    allowed: NDArray[np.bool_],
+    n: int,
+    column: Callable[[int], NDArray[np.float32]],
+    border: float,
+) -> IntArray:
+    r"""Rows that may be right or wrong, and unlike each other.
+
+    The next one minimises \(|s(p) - b| / \sigma + \max_j K(p, j)\) over the best items, j over those that were chosen.
+
+    Parameters
+    ----------
+    scores : s.
+    allowed : rows to choose from.
+    n : how many.
+    column : K, the similarities of all rows to one.
+    border : b, where right and wrong meet; \(\sigma\) is the spread of the best scores.
+    """
+    rows = np.flatnonzero(allowed)
+    pool = rows[np.lexsort((rows, -scores[rows]))][: max(POOL, 4 * n)]
     if not len(pool):
-        return pool
-    border = _border(ranking, scores, order)
-    spread = float(np.std(scores[pool])) or 1.0
-    doubt = np.abs(scores[pool] - border) / spread
+        return np.empty(0, dtype=np.int64)
+    doubt = np.abs(scores[pool] - border) / (float(np.std(scores[pool])) or 1.0)
     alike = np.zeros(len(pool))
     chosen: list[int] = []
     for _ in range(min(n, len(pool))):
@@ -48,13 +76,4 @@ def most_telling(
         best = int(np.argmin(merit))
         chosen.append(best)
         alike = np.maximum(alike, column(int(pool[best]))[pool])
-    return pool[chosen]
-
-
-def _border(ranking: Ranking, scores: FloatArray, order: IntArray) -> float:
-    if ranking.followed is not None:
-        rows = np.array(ranking.followed.items) - 1
-        right = np.array(ranking.followed.grades) > 0
-        if right.any() and not right.all():
-            return float((scores[rows[right]].mean() + scores[rows[~right]].mean()) / 2)
-    return float(scores[order[min(EXPECTED, len(order) - 1)]])
+    return np.asarray(pool[chosen], dtype=np.int64)

@@ -62,10 +62,7 @@ class Labelled(NamedTuple):
 
 
 def labelled_collection(folder: str, labels: str, column: str = "class") -> Labelled:
-    """A collection with the classes that a CSV file gives to its files, by paths relative to that file.
-
-    `sift_words` is left out: its words are those of one collection.
-    """
+    """A collection with the classes that a CSV file gives to its files, by paths relative to that file."""
     base = os.path.dirname(os.path.abspath(labels))
     with open(labels, newline="", encoding="utf-8") as file:
         rows = csv.DictReader(file)
@@ -85,7 +82,6 @@ def labelled_collection(folder: str, labels: str, column: str = "class") -> Labe
         vectors = {
             one.name: np.array(collection.vectors(one.name)[places])
             for one in collection.descriptors()
-            if one.name != "sift_words"
         }
     return Labelled(vectors, np.array([label for _, label in pairs]))
 
@@ -112,7 +108,8 @@ def train_prior(
     progress : called with a text before each collection.
     """
     X, y, qid = [], [], []
-    shared = sorted(set.intersection(*(set(one.vectors) for one in collections)))
+    # The words of sift_words are those of one collection: what is learned of them says nothing about another.
+    shared = sorted(set.intersection(*(set(one.vectors) for one in collections)) - {"sift_words"})
     experts = experts_of(shared)
     for number, one in enumerate(collections):
         progress(f"collection {number + 1}")

@@ -1,0 +1,51 @@
+"""The options that say what is searched for; several commands share them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+_OPTIONS = (
+    click.argument("text", nargs=-1),
+    click.option("--like", multiple=True, type=click.Path(dir_okay=False), help="A picture of what is wanted."),
+    click.option("--unlike", multiple=True, type=click.Path(dir_okay=False), help="A picture of what is not wanted."),
+    click.option("--item", "items", multiple=True, type=int, help="An item of the collection as an example."),
+    click.option("--region", help="The part of the picture of --like that counts: left,top,right,bottom from 0 to 1."),
+    click.option("--concept", help="A concept that results should show."),
+)
+
+
+def query_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Words, pictures, items and a concept."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def read_query(
+    text: tuple[str, ...],
+    like: tuple[str, ...],
+    unlike: tuple[str, ...],
+    items: tuple[int, ...],
+    region: str | None,
+    concept: str | None,
+    **filters: Any,
+) -> Any:
+    """The query that the options describe."""
+    from rankloom.queries import Example, Filters, Query
+
+    part = None if region is None else _region(region)
+    examples = [Example(path=path, region=part) for path in like]
+    examples += [Example(path=path, weight=-1.0) for path in unlike]
+    examples += [Example(item=number) for number in items]
+    return Query(" ".join(text), tuple(examples), Filters(**filters), concept=concept)
+
+
+def _region(text: str) -> tuple[float, float, float, float]:
+    try:
+        left, top, right, bottom = (float(part) for part in text.split(","))
+    except ValueError:
+        raise click.BadParameter(f"expected left,top,right,bottom, got {text!r}", param_hint="--region") from None
+    return left, top, right, bottom

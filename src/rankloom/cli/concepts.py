@@ -1,0 +1,142 @@
+"""concepts: detectors from marked examples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from rankloom.cli._options import collection_folder, collection_option, json_option
+from rankloom.cli._output import emit, table
+
+if TYPE_CHECKING:
+    from rankloom.collection import Collection
+
+
+@click.group()
+def concepts() -> None:
+    """Make detectors of what examples have in common, and rank a collection by them."""
+
+
+@concepts.command()
+@click.argument("name")
+@collection_option
+@click.option("--positive", "-p", multiple=True, required=True, help="A file or item that shows it; repeatable.")
+@click.option("--negative", "-n", multiple=True, help="A file or item that does not; without any, others are taken.")
+@click.option("--method", default="linear", show_default=True, help="linear (semantic) or cascade (all descriptors).")
+@json_option
+def train(
+    name: str,
+    collection: str | None,
+    positive: tuple[str, ...],
+    negative: tuple[str, ...],
+    method: str,
+    as_json: bool,
+) -> None:
+    """Train a detector of the concept NAME; its score becomes an expert of every search.
+
+    \b
+    Example:
+      rankloom concepts train anchor -p 17 -p studio.jpg -p 40 -n 3
+    """
+    from rankloom.collection import Collection
+    from rankloom.engine import Engine
+
+    with Collection(collection_folder(collection)) as opened:
+        engine = Engine(opened)
+        items = [_items(opened, some) for some in (positive, negative)]
+        found = engine.train_concept(name, items[0], items[1] or None, method=method)
+    if as_json:
+        emit(found._asdict())
+        return
+    click.echo(
+        f"{found.name}: AP {found.ap:.3f}, AUC {found.auc:.3f} on {found.n_positive} right and "
+        f"{found.n_negative} other examples that it had not seen"
+    )
+
+
+def _items(collection: Collection, given: Sequence[str]) -> list[int]:
+    """Item numbers, from numbers and files."""
+    found = []
+    for one in given:
+        if one.isdigit():
+            found.append(int(one))
+            continue
+        items = collection.find(one)
+        if not items:
+            raise ValueError(f"{one} is not in the collection; index it first")
+        found += [item.id for item in items]
+    return found
+
+
+@concepts.command()
+@click.argument("name")
+@collection_option
+@click.option("-k", default=20, show_default=True, type=click.IntRange(min=1), help="How many results.")
+@json_option
+def rank(name: str, collection: str | None, k: int, as_json: bool) -> None:
+    """Rank the collection by the concept NAME; a cascade asks its cheap models first.
+
+    \b
+    Example:
+      rankloom concepts rank anchor -k 10
+    """
+    from rankloom.collection import Collection
+    from rankloom.engine import Engine
+
+    with Collection(collection_folder(collection)) as opened:
+        ranked = Engine(opened).rank_concept(name, k)
+        items = opened.items((ranked.rows + 1).tolist())
+    if as_json:
+        for place, (item, score) in enumerate(zip(items, ranked.scores.tolist(), strict=True), 1):
+            times = {} if item.start is None else {"start": item.start, "end": item.end}
+            emit({"rank": place, "id": item.id, "path": item.path, "score": score, **times})
+        return
+    rows = [
+        [str(place), f"{score:.4f}", str(item.id), item.path]
+        for place, (item, score) in enumerate(zip(items, ranked.scores.tolist(), strict=True), 1)
+    ]
+    table(["", "score", "item", "file"], rows)
+    click.echo(f"{ranked.n_evaluations} outputs of models were computed", err=True)
+
+
+@concepts.command("list")
+@collection_option
+@json_option
+def list_concepts(collection: str | None, as_json: bool) -> None:
+    """Show the concepts of a collection.
+
+    \b
+    Example:
+      rankloom concepts list
+    """
+    from rankloom.collection import Collection
+    from rankloom.engine import Engine
+
+    with Collection(collection_folder(collection)) as opened:
+        found = Engine(opened).concepts()
+    if as_json:
+        for one in found:
+            emit(one._asdict())
+        return
+    rows = [[one.name, one.method, str(one.n_positive), f"{one.ap:.3f}", f"{one.auc:.3f}"] for one in found]
+    table(["concept", "method", "examples", "AP", "AUC"], rows)
+
+
+@concepts.command()
+@click.argument("name")
+@collection_option
+def drop(name: str, collection: str | None) -> None:
+    """Forget the concept NAME.
+
+    \b
+    Example:
+      rankloom concepts drop anchor
+    """
+    from rankloom.collection import Collection
+    from rankloom.engine import Engine
+
+    with Collection(collection_folder(collection)) as opened:
+        Engine(opened).drop_concept(name)
+    click.echo(f"{name} is forgotten")

@@ -1,0 +1,237 @@
+"""feedback, train and models: the learning loop from the shell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from rankloom.cli._options import (
+    RANKER_NAMES,
+    collection_folder,
+    collection_option,
+    json_option,
+    read_settings,
+    set_option,
+    user_option,
+)
+from rankloom.cli._output import emit, table
+from rankloom.cli._query import query_options, read_query
+
+
+@click.command()
+@query_options
+@collection_option
+@click.option("--right", multiple=True, type=int, help="An item that is what was looked for; repeatable.")
+@click.option("--wrong", multiple=True, type=int, help="An item that is not; repeatable.")
+@click.option("--grade", "grades", multiple=True, metavar="ITEM=GRADE", help="An item with a grade, 0 for wrong.")
+@click.option("--prefer", nargs=2, type=int, metavar="A B", help="Item A answers the query better than item B.")
+@click.option("--undo", is_flag=True, help="Take back the last mark: of the query, or of all if there is none.")
+@click.option("--list", "show", is_flag=True, help="Show the marks that stand: of the query, or all.")
+@click.option("--import", "source", type=click.Path(dir_okay=False), help="Take in judgements, TREC qrels.")
+@user_option
+@json_option
+def feedback(
+    collection: str | None,
+    right: tuple[int, ...],
+    wrong: tuple[int, ...],
+    grades: tuple[str, ...],
+    prefer: tuple[int, int] | None,
+    undo: bool,
+    show: bool,
+    source: str | None,
+    user: str,
+    as_json: bool,
+    **asked: Any,
+) -> None:
+    """Mark results of a query as right or wrong; the next search knows. `export --what marks` writes them as qrels.
+
+    \b
+    Example:
+      rankloom feedback red flower --right 17 --right 4 --wrong 9
+      rankloom feedback red flower --undo
+      rankloom feedback --import judgements.qrels
+    """
+    from rankloom.collection import Collection, Mark
+    from rankloom.engine import Engine
+
+    query = read_query(**asked)
+    with Collection(collection_folder(collection)) as opened:
+        engine = Engine(opened)
+        if source is not None:
+            counted = _import(engine, source, user)
+            click.echo(f"{counted[0]} marks taken in, {counted[1]} of unknown items left out")
+        given = [Mark(item, 1.0) for item in right] + [Mark(item, 0.0) for item in wrong]
+        given += [Mark(int(item), grade) for item, grade in map(_grade, grades)]
+        if (given or prefer) and query.empty:
+            raise ValueError("say which query the marks are for: give its words or examples")
+        if given:
+            engine.feedback(query, given, user)
+        if prefer:
+            engine.prefer(query, *prefer, user)
+        if undo:
+            number = engine.undo(None if query.empty else query, user)
+            click.echo("there is no mark to take back" if number is None else f"mark {number} taken back")
+        standing = engine.marks(None if query.empty else query, user)
+    if not (show or as_json):
+        click.echo(f"{len(standing)} marks stand")
+        return
+    records = [{key: value for key, value in one._asdict().items() if value not in (None, ())} for one in standing]
+    if as_json:
+        for record in records:
+            emit(record)
+        return
+    rows = [[str(one.id), one.qid, str(one.item), f"{one.grade:g}", str(one.over or ""), one.user] for one in standing]
+    table(["mark", "query", "item", "grade", "rather than", "user"], rows)
+
+
+def _grade(text: str) -> tuple[str, float]:
+    item, sign, grade = text.partition("=")
+    try:
+        return str(int(item)), float(grade) if sign else float("nan")
+    except ValueError:
+        raise click.BadParameter(f"expected ITEM=GRADE, got {text!r}", param_hint="--grade") from None
+
+
+def _import(engine: Any, source: str, user: str) -> tuple[int, int]:
+    """Judgements of queries that have marks already, or whose query is its own text."""
+    from rankloom.collection import Mark
+    from rankloom.collection.export import qid_from_trec
+    from rankloom.datasets.trec import read_qrels
+    from rankloom.queries import Query
+
+    by_query: dict[str, list[Mark]] = {}
+    unknown = 0
+    n_items = len(engine.collection)
+    for qid, item, grade in read_qrels(source):
+        if not item.isdigit() or not 1 <= int(item) <= n_items:
+            unknown += 1
+            continue
+        by_query.setdefault(qid_from_trec(qid), []).append(Mark(int(item), float(grade)))
+    for qid, marks in by_query.items():
+        engine.feedback(engine.asked(qid) or Query(qid), marks, user)
+    return sum(len(marks) for marks in by_query.values()), unknown
+
+
+@click.command()
+@collection_option
+@click.option("--ranker", default="rlr", show_default=True, help=f"What learns: {RANKER_NAMES}.")
+@set_option
+@json_option
+def train(collection: str | None, ranker: str, settings: tuple[str, ...], as_json: bool) -> None:
+    """Fit a ranker on all marks; it is put in use unless it is worse on queries left out than what is in use.
+
+    \b
+    Example:
+      rankloom train --ranker rlr --set nu=0.1
+    """
+    from rankloom.collection import Collection
+    from rankloom.engine import Engine
+
+    with Collection(collection_folder(collection)) as opened:
+        model = Engine(opened).train(ranker, read_settings(settings))
+    if as_json:
+        emit(model._asdict())
+        return
+    click.echo(
+        f"model {model.id} ({model.ranker}) from {model.n_marks} marks: {model.metric} {model.value:.4f} "
+        f"[{model.low:.4f}, {model.high:.4f}] on queries left out, {model.gain:+.4f} "
+        f"[{model.gain_low:+.4f}, {model.gain_high:+.4f}] against what was in use"
+    )
+    click.echo("it is in use now" if model.status == "in use" else "it is worse there, so it was not put in use")
+
+
+@click.group()
+def models() -> None:
+    """List, compare and choose the models of a collection."""
+
+
+@models.command("list")
+@collection_option
+@json_option
+def list_models(collection: str | None, as_json: bool) -> None:
+    """Show all models, oldest first.
+
+    \b
+    Example:
+      rankloom models list
+    """
+    found = _engine_call(collection, "models")
+    if as_json:
+        for one in found:
+            emit(one._asdict())
+        return
+    rows = [
+        [str(one.id), one.ranker, str(one.n_marks), f"{one.value:.4f} [{one.low:.4f}, {one.high:.4f}]",
+         f"{one.gain:+.4f}", f"{one.seconds:.1f} s", one.at[:16], one.status]
+        for one in found
+    ]  # fmt: skip
+    table(["", "ranker", "marks", "AP on queries left out", "gain", "cost", "made", "status"], rows)
+
+
+@models.command("compare")
+@click.argument("numbers", nargs=-1, type=int, metavar="MODEL...")
+@collection_option
+@json_option
+def compare_models(numbers: tuple[int, ...], collection: str | None, as_json: bool) -> None:
+    """Compare models, and the weights of the library, on all marks that there are now.
+
+    \b
+    Example:
+      rankloom models compare 1 2
+    """
+    found = _engine_call(collection, "compare_models", numbers)
+    if as_json:
+        emit(found.to_dict())
+    else:
+        click.echo(str(found))
+
+
+@models.command("use")
+@click.argument("number", type=int, metavar="MODEL")
+@collection_option
+def use_model(number: int, collection: str | None) -> None:
+    """Put a model in use; 0 for the weights that follow every mark from the start.
+
+    \b
+    Example:
+      rankloom models use 2
+    """
+    _engine_call(collection, "use", number or None)
+    click.echo(f"model {number} is in use" if number else "the weights that follow every mark are in use")
+
+
+@models.command()
+@collection_option
+def rollback(collection: str | None) -> None:
+    """Return to what was in use before.
+
+    \b
+    Example:
+      rankloom models rollback
+    """
+    number = _engine_call(collection, "rollback")
+    click.echo(f"model {number} is in use" if number else "the weights that follow every mark are in use")
+
+
+@models.command("export")
+@click.argument("number", type=int, metavar="MODEL")
+@click.argument("output", type=click.Path(dir_okay=False))
+@collection_option
+def export_model_of(number: int, output: str, collection: str | None) -> None:
+    """Write the ranker of a model as JSON, for `predict` and `export-model`; 0 for the weights of the library.
+
+    \b
+    Example:
+      rankloom models export 2 model.json
+    """
+    _engine_call(collection, "ranker", number or None).save(output)
+    click.echo(f"-> {output}")
+
+
+def _engine_call(collection: str | None, method: str, *arguments: Any) -> Any:
+    from rankloom.collection import Collection
+    from rankloom.engine import Engine
+
+    with Collection(collection_folder(collection)) as opened:
+        return getattr(Engine(opened), method)(*arguments)

@@ -1,0 +1,83 @@
+"""evaluate-collection: how good search is on a labelled collection."""
+
+from __future__ import annotations
+
+import click
+
+from rankloom.cli._options import RANKER_NAMES, json_option, read_settings, set_option
+from rankloom.cli._output import emit, file_progress, table, write_json
+
+
+@click.command("evaluate-collection")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False), metavar="DIR")
+@click.option("--labels", required=True, type=click.Path(dir_okay=False), help="CSV: path, relative to it, and class.")
+@click.option("--column", default="class", show_default=True, help="The column of the labels with the class.")
+@click.option("--preset", help="Only the descriptors of a preset: fast, paper36 or full.")
+@click.option("--ranker", "rankers", multiple=True, default=("rlr",), show_default=True, help=f"Any of {RANKER_NAMES}.")
+@set_option
+@click.option("--queries", default=500, show_default=True, type=click.IntRange(min=5), help="How many queries.")
+@click.option("--folds", default=5, show_default=True, type=click.IntRange(min=2), help="Parts of the queries.")
+@click.option("--no-diffusion", is_flag=True, help="Without the neighbour graph.")
+@click.option("--classes", is_flag=True, help="Also show the MAP of each class.")
+@click.option("--work", type=click.Path(file_okay=False), help="Where to keep the collection, if DIR holds pictures.")
+@click.option("--output", "-o", type=click.Path(dir_okay=False), help="Write all results as JSON.")
+@json_option
+def evaluate_collection(
+    folder: str,
+    labels: str,
+    column: str,
+    preset: str | None,
+    rankers: tuple[str, ...],
+    settings: tuple[str, ...],
+    queries: int,
+    folds: int,
+    no_diffusion: bool,
+    classes: bool,
+    work: str | None,
+    output: str | None,
+    as_json: bool,
+) -> None:
+    """Query a labelled collection (or folder of pictures) DIR by example: what is of the query's class is relevant.
+
+    Rankers learn from the queries of four folds and are judged on the fifth: folds of queries (seen classes), and folds
+    of classes (unseen).
+
+    \b
+    Example:
+      rankloom evaluate-collection photos --labels photos/labels.csv --work photos.rankloom
+      rankloom evaluate-collection photos.rankloom --labels photos/labels.csv --preset paper36 --ranker ranksvm
+    """
+    import tempfile
+
+    from rankloom.rankers import make_ranker
+    from rankloom.trials import described_collection
+    from rankloom.trials import evaluate_collection as judge
+
+    chosen = {name: make_ranker(name, **read_settings(settings)) for name in rankers}
+    with tempfile.TemporaryDirectory() as scratch, file_progress() as update:
+        data = described_collection(folder, labels, column, preset=preset, work=work or scratch, progress=update)
+        found = {
+            kind: judge(
+                data, chosen, n_queries=queries, folds=folds, unseen=kind == "unseen",
+                diffusion=not no_diffusion, progress=update,
+            )
+            for kind in ("seen", "unseen")
+        }  # fmt: skip
+    results = {kind: one.to_dict() for kind, one in found.items()}
+    document = {"items": len(data), "experts": len(data.experts), **results}
+    if output:
+        write_json(document, output)
+    if as_json:
+        emit(document)
+        return
+    names = list(found["seen"].values)
+    click.echo(f"{len(data)} items, {len(data.experts)} experts, {len(found['seen'].queries)} queries")
+    rows = [
+        [name, *(f"{found[kind].mean(name, metric):.4f}" for kind in found for metric in ("AP", "nDCG@10"))]
+        for name in names
+    ]
+    table(["", "MAP", "nDCG@10", "MAP, unseen classes", "nDCG@10, unseen classes"], rows)
+    if classes:
+        by_class = {name: found["seen"].by_class(name) for name in names}
+        rows = [[one, *(f"{by_class[name][one]:.3f}" for name in names)] for one in by_class[names[0]]]
+        table(["class", *names], rows)
