@@ -39,6 +39,12 @@ class Neighbours:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def lost(self, present: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Which items have a neighbour that is gone, or none though they are there."""
+        there = self.ids >= 0
+        gone = (there & ~present[self.ids]).any(axis=1)
+        return np.asarray(present[: len(self)] & (gone | ~there.any(axis=1)))
+
     def operator(self) -> csr_array:
         """The symmetric normalised matrix S."""
         n, k = self.ids.shape
@@ -85,7 +91,8 @@ def build_neighbours(
 
     Parameters
     ----------
-    similarities_of : the similarity of all items to one; symmetric.
+    similarities_of : the similarity of all items to one; symmetric. -inf keeps an item out, where a choice of
+        candidates was made before; the graph is as good as that choice then.
     present : which items count.
     k : how many neighbours.
     known : an earlier graph of the first items: only new items are asked for, and items that lost a neighbour.
@@ -104,9 +111,7 @@ def build_neighbours(
     if known is not None and known.ids.shape[1] == k and len(known) <= n:
         old = len(known)
         ids[:old], best[:old] = known.ids, known.similarities
-        kept = ids[:old] >= 0
-        lost = (kept & ~present[ids[:old]]).any(axis=1)
-        todo[:old] &= lost | ~kept.any(axis=1)
+        todo[:old] &= known.lost(present)
     ids[~present], best[~present] = -1, -np.inf
     ids[todo], best[todo] = -1, -np.inf
     asked = np.flatnonzero(todo)

@@ -20,6 +20,7 @@ from rankloom.cli._output import emit, file_progress, table
 @click.option("--text-column", default="caption", show_default=True, help="Its column with the captions.")
 @click.option("--workers", type=click.IntRange(min=0), help="Processes; one a core unless given, 0 for none.")
 @click.option("--retry", is_flag=True, help="Read files again that could not be read before.")
+@click.option("--no-neighbours", is_flag=True, help="Leave the neighbour graph as it is.")
 @json_option
 def index(
     paths: tuple[str, ...],
@@ -31,12 +32,14 @@ def index(
     text_column: str,
     workers: int | None,
     retry: bool,
+    no_neighbours: bool,
     as_json: bool,
 ) -> None:
     """Describe the pictures and videos under PATHS, or bring a collection up to date.
 
     Unchanged files are left alone; changed, renamed and deleted ones are followed. Without PATHS those of earlier runs
-    are looked at again. It may be stopped at any time and goes on where it was.
+    are looked at again. It may be stopped at any time and goes on where it was. At the end the nearest neighbours of
+    new items are found, among all items up to 100,000.
 
     \b
     Example:
@@ -45,6 +48,7 @@ def index(
     """
     from rankloom.collection import Captions, Collection
     from rankloom.collection import index as run
+    from rankloom.engine import Engine
 
     table_of_captions = None if captions is None else Captions(captions, path_column, text_column)
     with Collection(collection_folder(collection), create=bool(paths)) as opened:
@@ -54,6 +58,8 @@ def index(
                     opened, paths, preset=preset, descriptors=descriptors, captions=table_of_captions,
                     workers=workers, retry=retry, progress=update,
                 )  # fmt: skip
+                if not no_neighbours and len(opened):
+                    Engine(opened).neighbours(update)
         except KeyboardInterrupt:
             raise click.ClickException(
                 f"stopped; {len(opened):,} items are stored, run the same command to go on"

@@ -112,6 +112,7 @@ class Ranking:
     ----------
     phi, scorer : the experts and what combines them.
     base : the scores of the experts.
+    scored : which items were scored: all of them, unless an approximate index made a choice.
     followed : the marks, if any.
     scores : base, or what follows the marks.
     spread : what neighbours added, if they count.
@@ -122,6 +123,7 @@ class Ranking:
     phi: Features
     scorer: Scorer
     base: FloatArray
+    scored: NDArray[np.bool_]
     followed: Followed | None
     scores: FloatArray
     spread: Spread | None

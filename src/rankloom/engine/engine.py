@@ -54,6 +54,7 @@ class Engine(SearchEngine):
     ----------
     collection : what is searched.
     weights : of the experts by name, before the first mark. Unless given those that a new collection starts with.
+    index : chooses the items that are scored; all of them unless given.
 
     Examples
     --------

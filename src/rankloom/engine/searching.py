@@ -6,7 +6,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +17,14 @@ from rankloom.core import FloatArray, IntArray
 from rankloom.engine import models
 from rankloom.engine.answers import Answer, Followed, Found, Ranking, diversified
 from rankloom.engine.examples import Examples
-from rankloom.engine.graph_store import StoredGraph, load_graph, save_graph
+from rankloom.engine.graphs import Graphs
 from rankloom.engine.library import Library, LibraryState
 from rankloom.engine.scorers import RankerScorer, Scorer, WeightScorer
 from rankloom.engine.settings import Settings
 from rankloom.engine.snapshot import CONCEPT, FACES, Snapshot, allowed_by, state_of, take_snapshot
 from rankloom.features import Features
-from rankloom.neighbours import Neighbours, build_neighbours
+from rankloom.index import ExactIndex, Index
+from rankloom.neighbours import Neighbours
 from rankloom.priors import prior_weights
 from rankloom.queries import Query
 from rankloom.relevance import NEAREST, follow_marks, spread_scores
@@ -33,17 +34,28 @@ __all__ = ["METHODS", "SearchEngine"]
 
 NEIGHBOURS = NEAREST
 METHODS = ("experts", *RERANKERS)
-_AT_ONCE = 4_000_000  # pairs of items that a search may compare to bring the graph up to date
+_CANDIDATES = 5000  # items that an approximate index proposes to a search
 _CACHE_BYTES = 256 * 2**20
 _RERANKED = 200  # results that a reranker or diversity reorders
 _ENCODER_WEIGHT = 1.0
 
 
+class _Base(NamedTuple):
+    """phi of a query, the scores of the experts, and which items were scored."""
+
+    phi: Features
+    scores: FloatArray
+    scored: NDArray[np.bool_]
+
+
 class SearchEngine:
     """The half of an engine that reads: see `Engine`."""
 
-    def __init__(self, collection: Collection, weights: Mapping[str, float] | None = None):
+    def __init__(
+        self, collection: Collection, weights: Mapping[str, float] | None = None, *, index: Index | None = None
+    ):
         self.collection = collection
+        self._index = ExactIndex() if index is None else index
         self._given = weights
         self._lock = threading.RLock()
         self._seen_by = threading.local()
@@ -52,8 +64,8 @@ class SearchEngine:
         self._settings = Settings(collection)
         self._library: Library | None = None
         self._model: tuple[int | None, RankerScorer | None] = (None, None)
-        self._graph: tuple[Snapshot, StoredGraph, Any] | None = None  # with its operator
-        self._bases: OrderedDict[Any, tuple[Features, FloatArray]] = OrderedDict()
+        self._graphs = Graphs(collection)
+        self._bases: OrderedDict[Any, _Base] = OrderedDict()
         self._columns: OrderedDict[Any, NDArray[np.float32]] = OrderedDict()
         self._duplicates: tuple[Any, dict[int, int]] | None = None
 
@@ -143,6 +155,13 @@ class SearchEngine:
             total = float(len(names)) or 1.0
         return {name: weight / total for name, weight in weights.items() if weight}
 
+    def _fused(self) -> dict[str, float]:
+        """Weights of the similarity behind the neighbour graph: those of the library, sizes with the sum 1."""
+        names = {expert.name for expert in self.snapshot().experts}
+        weights = {name: weight for name, weight in self.weights.items() if name in names and weight}
+        total = sum(abs(weight) for weight in weights.values())
+        return {name: weight / total for name, weight in weights.items()} if total else self._kernel()
+
     # Queries ---------------------------------------------------------------------------------------------------------
 
     def features(self, query: Query) -> Features:
@@ -158,9 +177,9 @@ class SearchEngine:
 
     def scores(self, query: Query) -> FloatArray:
         """What the experts say of every item, without marks and neighbours."""
-        return self._base(query, self._scorer(query))[1]
+        return self._base(query, self._scorer(query)).scores
 
-    def _base(self, query: Query, scorer: Scorer) -> tuple[Features, FloatArray]:
+    def _base(self, query: Query, scorer: Scorer) -> _Base:
         """phi and the scores of the experts; those of the last queries are kept."""
         snapshot = self.snapshot()
         key = (query.qid, id(snapshot), repr(scorer) if isinstance(scorer, WeightScorer) else id(scorer))
@@ -169,13 +188,28 @@ class SearchEngine:
                 self._bases.move_to_end(key)
                 return self._bases[key]
         phi = self.features(query)
-        found = (phi, scorer.scores(phi))
+        rows = self._chosen(query, snapshot)
+        scores = scorer.scores(phi, rows)
+        scored = np.ones(snapshot.n_items, dtype=bool)
+        if rows is not None:
+            scored[:] = False
+            scored[rows] = True
+            some, scores = scores, np.full(snapshot.n_items, float(scores.min(initial=0.0)))
+            scores[rows] = some
+        found = _Base(phi, scores, scored)
         with self._lock:
             self._bases[key] = found
             room = max(2, _CACHE_BYTES // max(1, 8 * phi.shape[0] * phi.shape[1]))
             while len(self._bases) > room:
                 self._bases.popitem(last=False)
         return found
+
+    def _chosen(self, query: Query, snapshot: Snapshot) -> IntArray | None:
+        """The items that an approximate index proposes; None for all, as where words count too."""
+        if isinstance(self._index, ExactIndex) or query.text.strip() or query.concept is not None:
+            return None
+        sightings, _ = self._examples.sightings(query, snapshot)
+        return self._index.candidates([one.vectors for one in sightings if one.weight > 0], _CANDIDATES)
 
     def _column(self, snapshot: Snapshot, kernel: Mapping[str, float], item: int) -> NDArray[np.float32]:
         """The similarity of all items to one; those of the last marks are kept."""
@@ -205,18 +239,18 @@ class SearchEngine:
         snapshot = self.snapshot()
         query = self._examples.keyed(query)
         chosen = self._scorer(query) if scorer is None else scorer
-        phi, base = self._base(query, chosen)
+        phi, base, scored = self._base(query, chosen)
         followed = self._followed(snapshot, query, user, base) if follow else None
         scores = base if followed is None else followed.scores(base)
         spread, operator = None, None
         plain = any(one.weight > 0 for one in query.examples)
         if diffusion and snapshot.present.sum() > 3 * NEIGHBOURS and (plain or followed is not None):
-            graph = self._ready(snapshot)
+            graph = self._graphs.ready(snapshot, self._fused())
             if graph is not None:
                 wrong = None if followed is None else followed.wrong
                 neighbours, operator = graph
                 spread = spread_scores(
-                    scores, neighbours, operator, snapshot.present, barred=wrong, followed=followed is not None
+                    scores, neighbours, operator, snapshot.present & scored, barred=wrong, followed=followed is not None
                 )
         total = scores if spread is None else spread.total
         offsets = {}
@@ -224,7 +258,7 @@ class SearchEngine:
             size = float(np.ceil(np.ptp(total)) + 1.0)
             for item, grade in zip(followed.items, followed.grades, strict=True):
                 offsets[item - 1] = size * (max(grade, 1.0) if grade > 0 else -1.0)
-        return Ranking(phi, chosen, base, followed, scores, spread, operator, offsets)
+        return Ranking(phi, chosen, base, scored, followed, scores, spread, operator, offsets)
 
     def _followed(self, snapshot: Snapshot, query: Query, user: str, base: FloatArray) -> Followed | None:
         """The marks of a query as a score."""
@@ -328,6 +362,7 @@ class SearchEngine:
         """Which items may be results."""
         allowed = snapshot.present & allowed_by(self.collection, query.filters, snapshot.n_items)
         allowed &= ~snapshot.excluded(query.text)
+        allowed &= ranking.scored
         if not query.examples and query.concept is None and ranking.followed is None:
             allowed &= ranking.base > 0  # words that an item does not have are no evidence for it
         return allowed
@@ -393,65 +428,15 @@ class SearchEngine:
     @property
     def neighbours_ready(self) -> bool:
         """Whether the neighbour graph is there for all items."""
-        snapshot = self.snapshot()
-        graph = self._stored(snapshot)
-        return graph is not None and len(graph.neighbours) == snapshot.n_items
+        return self._graphs.complete(self.snapshot())
 
-    def _versions(self) -> dict[str, str]:
-        return {one.name: one.version for one in self.collection.descriptors()}
-
-    def _stored(self, snapshot: Snapshot) -> StoredGraph | None:
-        """The graph that is at hand, maybe of fewer items than there are now."""
-        with self._lock:
-            if self._graph is not None and self._graph[0] is snapshot:
-                return self._graph[1]
-        graph = load_graph(self.collection.folder)
-        if graph is None or graph.versions != self._versions() or len(graph.neighbours) > snapshot.n_items:
-            return None
-        with self._lock:
-            operator = graph.neighbours.operator() if len(graph.neighbours) == snapshot.n_items else None
-            if operator is not None:
-                self._graph = (snapshot, graph, operator)
-        return graph
-
-    def _ready(self, snapshot: Snapshot) -> tuple[Neighbours, Any] | None:
-        """The graph for all items, if it is there or made at once."""
-        graph = self._stored(snapshot)
-        known = 0 if graph is None else len(graph.neighbours)
-        if known < snapshot.n_items:
-            if (snapshot.n_items - known) * snapshot.n_items > _AT_ONCE:
-                return None
-            self.neighbours()
-        with self._lock:
-            assert self._graph is not None
-            return self._graph[1].neighbours, self._graph[2]
-
-    def neighbours(
-        self, progress: Callable[[int, int, str], None] = lambda *_: None, *, again: bool = False
-    ) -> Neighbours:
+    def neighbours(self, progress: Callable[[int, int, str], None] = lambda *_: None) -> Neighbours:
         """The neighbour graph, built or brought up to date, and kept with the collection.
+
+        It is built anew if the library weights have moved far from those that it was made with.
 
         Parameters
         ----------
         progress : called with the number of items done, of all, and a text.
-        again : build it anew if the library weights have moved far from those that it was made with.
         """
-        snapshot = self.snapshot()
-        graph = self._stored(snapshot)
-        kernel = self._kernel()
-        if graph is not None and again and not graph.fits(kernel, self._versions()):
-            graph = None
-        if graph is not None and len(graph.neighbours) == snapshot.n_items and self._graph is not None:
-            return graph.neighbours
-        weights = kernel if graph is None else graph.weights
-
-        def similarity(row: int) -> NDArray[Any]:
-            return snapshot.similarity(snapshot.vectors_of(row), weights)
-
-        known = None if graph is None else graph.neighbours
-        built = build_neighbours(similarity, snapshot.present, NEIGHBOURS, known=known, progress=progress)
-        stored = StoredGraph(built, weights, self._versions())
-        save_graph(self.collection.folder, stored)
-        with self._lock:
-            self._graph = (snapshot, stored, built.operator())
-        return built
+        return self._graphs.build(self.snapshot(), self._fused(), progress)

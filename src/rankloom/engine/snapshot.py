@@ -103,14 +103,16 @@ class Snapshot:
             found = 1.0 - np.exp(-here)
         return np.nan_to_num(found, nan=0.0)
 
-    def similarity(self, vectors: Mapping[str, NDArray[Any]], weights: Mapping[str, float]) -> NDArray[np.float32]:
-        """The weighted similarity of all items to a described picture; each descriptor is read once."""
-        total = np.zeros(self.n_items, dtype=np.float32)
+    def similarity(
+        self, vectors: Mapping[str, NDArray[Any]], weights: Mapping[str, float], rows: IntArray | None = None
+    ) -> NDArray[np.float32]:
+        """The weighted similarity of all items, or of some, to a described picture; each descriptor is read once."""
+        total = np.zeros(self.n_items if rows is None else len(rows), dtype=np.float32)
         for name, stored in self.vectors.items():
             mine = np.array([weights.get(f"{name}.{distance}", 0.0) for distance in DISTANCES], np.float32)
             if name in vectors and mine.any():
                 scales = np.array([self.scales[name][distance] for distance in DISTANCES], np.float32)
-                add_similarities(total, vectors[name], stored, mine, scales)
+                add_similarities(total, vectors[name], stored if rows is None else stored[rows], mine, scales)
         return total
 
     def vectors_of(self, row: int) -> dict[str, NDArray[Any]]:
