@@ -48,7 +48,7 @@ def index(
     """
     from rankloom.collection import Captions, Collection
     from rankloom.collection import index as run
-    from rankloom.engine import Engine
+    from rankloom.collection.collection import NEIGHBOURS
 
     table_of_captions = None if captions is None else Captions(captions, path_column, text_column)
     with Collection(collection_folder(collection), create=bool(paths)) as opened:
@@ -58,7 +58,10 @@ def index(
                     opened, paths, preset=preset, descriptors=descriptors, captions=table_of_captions,
                     workers=workers, retry=retry, progress=update,
                 )  # fmt: skip
-                if not no_neighbours and len(opened):
+                changed = report.items or report.removed or report.followed or report.captions
+                if not no_neighbours and len(opened) and (changed or not (opened.folder / NEIGHBOURS).is_file()):
+                    from rankloom.engine import Engine
+
                     Engine(opened).neighbours(update)
         except KeyboardInterrupt:
             raise click.ClickException(

@@ -187,6 +187,55 @@ def compare_models(numbers: tuple[int, ...], collection: str | None, as_json: bo
         click.echo(str(found))
 
 
+@models.command()
+@click.argument("model", type=int)
+@query_options
+@collection_option
+@click.option("-k", default=20, show_default=True, type=click.IntRange(min=1), help="How many results.")
+@user_option
+@json_option
+def interleave(model: int, collection: str | None, k: int, user: str, as_json: bool, **asked: Any) -> None:
+    """Search with the model in use and with MODEL (0: the library weights) in one list; marks say which is better.
+
+    \b
+    Example:
+      rankloom models interleave 2 red flower
+    """
+    found = _engine_call(collection, "interleave", read_query(**asked), model or None, k, user)
+    if as_json:
+        for one in found:
+            emit({key: value for key, value in one._asdict().items() if value not in (None, ())})
+        return
+    table(["", "item", "file"], [[str(one.rank), str(one.id), one.path] for one in found])
+
+
+@models.command()
+@collection_option
+@json_option
+def preferences(collection: str | None, as_json: bool) -> None:
+    """Show which of two models people prefer, by marks of interleaved lists; valid whenever one looks.
+
+    \b
+    Example:
+      rankloom models preferences
+    """
+    rows = []
+    for first, second, so_far in _engine_call(collection, "draft_results"):
+        low, high = so_far.interval
+        if as_json:
+            counts = {"wins": so_far.wins, "losses": so_far.losses, "ties": so_far.ties}
+            p = so_far.p_value
+            emit(
+                {"first": first, "second": second, **counts, "p": p, "verdict": so_far.verdict, "interval": [low, high]}
+            )
+            continue
+        names = [f"model {number}" if number else "library" for number in (first, second)]
+        counted = f"{so_far.wins} : {so_far.losses} ({so_far.ties} ties)"
+        rows.append([*names, counted, f"[{low:.2f}, {high:.2f}]", f"{so_far.p_value:.4f}", so_far.verdict])
+    if not as_json:
+        table(["first", "second", "wins", "share of the first", "p", "preferred"], rows)
+
+
 @models.command("use")
 @click.argument("number", type=int, metavar="MODEL")
 @collection_option

@@ -22,6 +22,7 @@ __all__ = ["Collection", "Info", "Item", "StoredDescriptor"]
 
 DATABASE = "rankloom.db"
 THUMBNAILS = "thumbnails.bin"
+NEIGHBOURS = "neighbours.npz"
 
 
 class Item(NamedTuple):

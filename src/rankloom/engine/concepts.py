@@ -26,6 +26,9 @@ __all__ = [
 ]
 
 
+OTHERS = 200  # unmarked items that stand for everything else
+
+
 class ConceptInfo(NamedTuple):
     """A concept: how it was made, from how many examples, and its AP and AUC on examples that it had not seen."""
 
@@ -75,8 +78,13 @@ def make_concept(
 
     if not name.strip() or any(not (letter.isalnum() or letter in " _-") for letter in name):
         raise ValueError(f"the name of a concept is made of letters, digits, spaces, _ and -; got {name!r}")
-    rows = [np.asarray(items, dtype=np.int64) - 1 for items in (positive, negative or ())]
-    concept = train_concept(name, vectors, rows[0], rows[1] if negative else None, method=method)
+    rows = [np.unique(np.asarray(items, dtype=np.int64)) - 1 for items in (positive, negative or ())]
+    against = None
+    if negative:  # a few wrong marks say little about the rest of the collection: other items stand for it
+        unmarked = np.setdiff1d(np.arange(len(next(iter(vectors.values())))), np.concatenate(rows))
+        some = np.random.default_rng(0).choice(unmarked, min(len(unmarked), OTHERS), replace=False)
+        against = np.concatenate([rows[1], some])
+    concept = train_concept(name, vectors, rows[0], against, method=method)
     with collection.transaction() as db:
         row = (name, concept.to_json(), now())
         db.execute("INSERT OR REPLACE INTO concepts VALUES (?, ?, ?)", row)

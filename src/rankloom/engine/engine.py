@@ -17,11 +17,13 @@ from rankloom.engine import models
 from rankloom.engine.answers import Answer, Found
 from rankloom.engine.concepts import ConceptInfo, concepts_of, drop_concept, load_concept, make_concept
 from rankloom.engine.curve import learning_curve
+from rankloom.engine.drafts import DraftResult, draft_results, keep_draft
 from rankloom.engine.models import Model
 from rankloom.engine.pictures import kept_thumbnail
 from rankloom.engine.scorers import Scorer, WeightScorer
 from rankloom.engine.searching import SearchEngine
 from rankloom.engine.suggesting import most_telling
+from rankloom.interleaving import team_draft
 from rankloom.queries import Query
 from rankloom.rankers import Ranker
 from rankloom.significance import Comparison
@@ -249,6 +251,41 @@ class Engine(SearchEngine):
     def rollback(self) -> int | None:
         """Return to what was in use before; returns its number."""
         return models.roll_back(self.collection)
+
+    def interleave(self, query: Query, against: int | None, k: int = 20, user: str = "") -> Answer:
+        """The results of what is in use and of another model as one list, fairly mixed; marks then say which is better.
+
+        Parameters
+        ----------
+        query : what is looked for.
+        against : a model; None for the library weights.
+        k : how many results.
+        user : who searches.
+        """
+        used = models.model_in_use(self.collection)
+        if against == used:
+            raise ValueError("a model cannot be compared with itself: it is the one in use")
+        other: Scorer = WeightScorer(self.weights) if against is None else models.load_scorer(self.collection, against)
+        kept = self._examples.keyed(query, keep=True)
+        rankings = [self.rank(kept, user=user), self.rank(kept, user=user, scorer=other)]
+        snapshot = self.snapshot()
+        lists = []
+        for ranking in rankings:
+            total = ranking.total
+            rows = np.flatnonzero(self._allowed(snapshot, kept, ranking))
+            lists.append((rows[np.lexsort((rows, -total[rows]))][: 2 * k] + 1).tolist())
+        items, teams = team_draft(lists[0], lists[1], k)
+        number = keep_draft(self.collection, kept.qid, user, (used, against), items, teams)
+        total = rankings[0].total
+        found = tuple(
+            Found(place, item.id, item.path, float(total[item.id - 1]), item.start, item.end, team=int(team))
+            for place, (item, team) in enumerate(zip(self.collection.items(items), teams, strict=True), 1)
+        )
+        return Answer(found, len(lists[0]), draft=number)
+
+    def draft_results(self) -> list[DraftResult]:
+        """Which of two models people prefer, by the marks of interleaved lists; valid whenever one looks."""
+        return draft_results(self.collection)
 
     # What to ask -----------------------------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.collection import Collection
+from rankloom.collection.collection import NEIGHBOURS
 from rankloom.engine.snapshot import Snapshot
 from rankloom.index import FaissIndex
 from rankloom.neighbours import Neighbours, build_neighbours
@@ -22,7 +23,6 @@ from rankloom.relevance import NEAREST
 
 __all__ = ["Graphs", "StoredGraph"]
 
-_FILE = "neighbours.npz"
 _AT_ONCE = 4_000_000  # pairs of items that a search may compare to bring the graph up to date
 _EXACT = 100_000  # items whose graph is exact; beyond, neighbours are looked for among candidates
 _CANDIDATES = 300
@@ -146,7 +146,7 @@ class Graphs:
 def _load(folder: Path) -> StoredGraph | None:
     """The graph of a collection, if there is one; a damaged one is made again."""
     try:
-        with np.load(folder / _FILE, allow_pickle=False) as found:
+        with np.load(folder / NEIGHBOURS, allow_pickle=False) as found:
             about = json.loads(str(found["about"]))
             return StoredGraph(Neighbours(found["ids"], found["similarities"]), about["weights"], about["versions"])
     except (OSError, ValueError, KeyError, EOFError, BadZipFile):
@@ -159,9 +159,9 @@ def _save(folder: Path, graph: StoredGraph) -> None:
     file = io.BytesIO()
     arrays: dict[str, Any] = {"ids": graph.neighbours.ids, "similarities": graph.neighbours.similarities}
     np.savez(file, about=np.array(about), **arrays)
-    temporary = folder / f"{_FILE}.{os.getpid()}.new"
+    temporary = folder / f"{NEIGHBOURS}.{os.getpid()}.new"
     with open(temporary, "wb") as out:
         out.write(file.getvalue())
         out.flush()
         os.fsync(out.fileno())
-    os.replace(temporary, folder / _FILE)
+    os.replace(temporary, folder / NEIGHBOURS)
