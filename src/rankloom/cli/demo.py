@@ -1,74 +1,144 @@
-"""The demonstration: what a newcomer runs first."""
+"""The demonstration: from nothing to a search that was taught something, on a collection of its own."""
 
 from __future__ import annotations
 
+import csv
+import os
+import signal
 import sys
+import threading
 from pathlib import Path
-from time import perf_counter
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankloom.cli._output import progress, table
+from rankloom.cli._options import collection_folder
+from rankloom.cli._output import file_progress, table
+
+if TYPE_CHECKING:
+    from rankloom.collection import Collection
+    from rankloom.engine import Answer, Engine
+
+_PICTURES = 400
+_UNATTENDED = 300.0  # seconds that the page is there where nobody can press Ctrl-C
 
 
 @click.command()
 @click.option(
-    "--queries", type=click.IntRange(min=10), default=200, show_default=True, help="Queries, half of them held out."
+    "--folder", type=click.Path(file_okay=False), help="Where the sample goes, if not to the data folder."
 )
-@click.option("--seed", default=0, show_default=True, help="The same seed gives the same table.")
-def demo(queries: int, seed: int) -> None:
-    """Generate a ranking problem, fit every ranker, compare them on held-out queries.
+@click.option(
+    "--pictures", default=_PICTURES, show_default=True, type=click.IntRange(min=60), help="How many."
+)
+@click.option("--port", default=8765, show_default=True, type=click.IntRange(0, 65535), help="Of the page; 0 for any.")
+@click.option("--serve/--no-serve", default=True, help="Whether to serve the page at the end.")
+@click.option("--seconds", type=float, help="Stop serving after so long; without a terminal after five minutes.")
+def demo(folder: str | None, pictures: int, port: int, serve: bool, seconds: float | None) -> None:
+    """Draw a sample collection, index it, search it by words and pictures, teach it, and serve the page.
 
     \b
     Example:
       rankloom demo
+      rankloom demo --no-serve
     """
-    from rankloom import compare, make_ranker
-    from rankloom.datasets import make_ranking
-    from rankloom.rankers import RANKERS
+    from rankloom.collection import Captions, Collection
+    from rankloom.collection import index as run
+    from rankloom.engine import Engine
 
-    data = make_ranking(n_queries=queries, n_items=50, n_features=20, noise=1.5, random_state=seed)
-    train, test = data.take(data.qid <= queries // 2), data.take(data.qid > queries // 2)
+    place = Path(folder or f"{collection_folder(None)}-demo")
+    shown = place / "pictures"
+    click.echo(f"A sample collection in {place}: {pictures} pictures and four short films, drawn by a program.")
+    with file_progress() as update:
+        _draw(shown, pictures, update)
+    with Collection(place / "collection", create=True) as collection:
+        with file_progress() as update:
+            captions = Captions(str(shown / "captions.csv"))
+            report = run(collection, [shown], captions=captions, progress=update)
+            engine = Engine(collection)
+            engine.neighbours(update)
+        click.echo(f"{len(collection):,} pictures and shots described in {report.seconds:.0f} s.\n")
+        _show(engine, collection, shown)
+        if serve:
+            _serve(engine, port, seconds)
+        else:
+            click.echo(f"The page: {_own_name()} serve -c {collection.folder}")
+
+
+def _draw(folder: Path, pictures: int, update: Any) -> None:
+    from rankloom.sample import write_sample
+
+    if (folder / "labels.csv").is_file():
+        return
+    done = 0
+
+    def drawn(text: str) -> None:
+        nonlocal done
+        done += 1
+        update(done, pictures, "drawing")
+
+    write_sample(folder, n_pictures=pictures, progress=drawn)
+
+
+def _show(engine: Engine, collection: Collection, folder: Path) -> None:
+    """Three searches with their reasons, and one that is taught."""
+    from rankloom.collection import Mark
+    from rankloom.queries import Example, Query
+
+    with open(folder / "labels.csv", newline="", encoding="utf-8") as file:
+        kinds = {str((folder / row["path"]).absolute()): row["label"] for row in csv.DictReader(file)}
+
+    def kind(path: str) -> str:
+        return kinds.get(path, "a shot of a film")
+
+    def show(title: str, query: Query) -> Answer:
+        answer = engine.search(query, 5, explain=True)
+        rows = [[str(one.rank), kind(one.path), Path(one.path).name, _reasons(one.why or {})] for one in answer]
+        table(["", "shows", "file", "why here"], rows, title)
+        return answer
+
+    show('Words: "sunset boat"', Query("sunset boat"))
+    example = next(item for item in collection.items() if kind(item.path) == "lighthouse")
+    show(f"A picture of a lighthouse ({Path(example.path).name})", Query(examples=(Example(path=example.path),)))
+    show("Both: that picture, and the word night", Query("night", (Example(item=example.id),)))
+
+    query, wanted = Query("sea"), "lighthouse"
+    before = engine.search(query, 20)
+    given = [Mark(one.id, float(kind(one.path) == wanted)) for one in before[:10]]
+    engine.feedback(query, given, shown=[one.id for one in before])
+    after = engine.search(query, 20)
+    counts = [sum(kind(one.path) == wanted for one in answer) for answer in (before, after)]
     click.echo(
-        f"A ranking problem: {queries} queries x 50 items, 20 features of which 5 matter, 3 grades, noise.\n"
-        f"Rankers learn from {queries // 2} queries and rank the other {queries - queries // 2}.\n"
+        f'Taught: the first 20 results for "sea" had {counts[0]} lighthouses. After ten marks, lighthouses right and '
+        f"others wrong, they have {counts[1]}."
     )
-    scores, seconds, left_out = {}, {}, []
-    with progress(len(RANKERS), "fitting") as advance:
-        for name in RANKERS:
-            advance(f"fitting {name}")
-            ranker = make_ranker(name)
-            began = perf_counter()
-            try:
-                ranker.fit(train.X, train.y, qid=train.qid)
-            except ImportError as error:  # an extra that is not installed
-                left_out.append(str(error))
-                continue
-            seconds[name] = perf_counter() - began
-            scores[name] = ranker.predict(test.X)
-    result = compare(scores, test.y, test.qid, metric="nDCG@10")
-    against = {pair.b: pair for pair in result.pairs if pair.a == "uniform"}
-    rows = []
-    for name in sorted(result.names, key=lambda name: -result.means[name]):
-        low, high = result.intervals[name]
-        gain, p = "", ""
-        if name in against:
-            gain = f"{-against[name].difference:+.3f}"
-            p = f"{against[name].holm_randomization:.4f}"
-        kind = type(make_ranker(name)).__name__
-        rows.append(
-            [name, kind, f"{result.means[name]:.3f}", f"[{low:.3f}, {high:.3f}]", gain, p, f"{seconds[name]:.2f}"]
-        )
-    head = ["ranker", "class", "nDCG@10", "95% interval", "over uniform", "p (Holm)", "seconds to fit"]
-    table(head, rows, "On held-out queries")
-    for reason in left_out:
-        click.echo(f"Left out: {reason}")
-    click.echo(
-        "Seconds to fit include compiling on the first run.\n\n"
-        "Next, with files of your own (LETOR, SVMlight, Parquet, CSV):\n"
-        f"  {_own_name()} fit train.txt --ranker rlr -o model.json\n"
-        f"  {_own_name()} evaluate test.txt --model model.json"
-    )
+    while engine.undo(query) is not None:
+        pass
+    click.echo("The marks were taken back again: now it is your turn.\n")
+
+
+def _reasons(why: dict[str, float]) -> str:
+    best = sorted(why.items(), key=lambda part: -abs(part[1]))[:3]
+    return ", ".join(f"{name} {value:+.2f}" for name, value in best)
+
+
+def _serve(engine: Engine, port: int, seconds: float | None) -> None:
+    from rankloom.server import serve
+    from rankloom.server.settings import ServerSettings
+
+    limit = seconds if seconds is not None else None if sys.stdin.isatty() else _UNATTENDED
+
+    def ready(address: str) -> None:
+        click.echo(f"The page is at {address}  Search, press r for right and w for wrong, then n for the new order.")
+        if limit is None:
+            click.echo("Ctrl-C stops it.")
+            click.launch(address)
+        else:
+            click.echo(f"It stops by itself after {limit:.0f} s.")
+            timer = threading.Timer(limit, os.kill, (os.getpid(), signal.SIGINT))
+            timer.daemon = True
+            timer.start()
+
+    serve(engine, ServerSettings(port=port), ready)
 
 
 def _own_name() -> str:
