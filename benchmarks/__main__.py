@@ -10,7 +10,10 @@ from importlib import import_module
 for pool in ("OMP", "OPENBLAS", "MKL", "NUMBA", "RAYON"):
     os.environ[f"{pool}_NUM_THREADS"] = "1"
 
-SECTIONS = ("margin", "online", "cascade", "content_aware", "descriptors", "collection", "text", "search", "letor")
+SECTIONS = (
+    "margin", "online", "cascade", "content_aware", "descriptors", "collection", "text", "search", "quality",
+    "learning", "letor",
+)  # fmt: skip
 
 
 def main(names: list[str]) -> int:

@@ -93,7 +93,7 @@ def test_scores_are_the_weighted_sum_of_the_experts(engine):
     names = engine.features(query).names
     assert names[:4] == [f"color_correlogram.{distance}" for distance in FOUR]
     weights = np.array([engine.weights.get(name, 0.0) for name in names])
-    np.testing.assert_allclose(engine.scores(query), dense @ weights, atol=1e-12)
+    np.testing.assert_allclose(engine.scores(query), dense @ weights, rtol=1e-5)  # one pass in float32
     assert dense.min() >= 0
     assert dense.max() <= 1
 

@@ -10,7 +10,12 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Collection": "rankloom.collection",
+    "Engine": "rankloom.engine",
+    "Example": "rankloom.queries",
     "Features": "rankloom.features",
+    "Filters": "rankloom.queries",
+    "Mark": "rankloom.collection",
+    "Query": "rankloom.queries",
     "RankingData": "rankloom.core",
     "evaluate": "rankloom.metrics",
     "compare": "rankloom.metrics",
@@ -18,13 +23,29 @@ _HOMES = {
     "load_ranker": "rankloom.rankers",
 }
 
-__all__ = ["Collection", "Features", "RankingData", "__version__", "compare", "evaluate", "load_ranker", "make_ranker"]
+__all__ = [
+    "Collection",
+    "Engine",
+    "Example",
+    "Features",
+    "Filters",
+    "Mark",
+    "Query",
+    "RankingData",
+    "__version__",
+    "compare",
+    "evaluate",
+    "load_ranker",
+    "make_ranker",
+]
 
 if TYPE_CHECKING:
-    from rankloom.collection import Collection
+    from rankloom.collection import Collection, Mark
     from rankloom.core import RankingData
+    from rankloom.engine import Engine
     from rankloom.features import Features
     from rankloom.metrics import compare, evaluate
+    from rankloom.queries import Example, Filters, Query
     from rankloom.rankers import load_ranker, make_ranker
 
 

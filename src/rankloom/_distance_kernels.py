@@ -39,21 +39,6 @@ def _one(row, query):
     return city, squares, product, norm, chi, least, total
 
 
-@njit(cache=True, fastmath={"contract", "nsz"}, error_model="numpy")
-def _all(row, query, query_norm, query_total, out):
-    """L1, L2, cosine, chi-square and intersection distance of a row."""
-    city, squares, product, norm, chi, least, total = _one(row, query)
-    one = np.float32(1.0)
-    zero = np.float32(0.0)
-    out[0] = city
-    out[1] = np.sqrt(squares)
-    length = np.sqrt(norm * query_norm)
-    out[2] = max(one - product / length, zero) if length > 0 else one  # rounding may go below 0
-    out[3] = chi
-    most = max(total, query_total)
-    out[4] = max(one - least / most, zero) if most > 0 else one
-
-
 @njit(cache=True, error_model="numpy")
 def _sums(query):
     norm = np.float32(0.0)
@@ -64,23 +49,51 @@ def _sums(query):
     return norm, total
 
 
+@njit(cache=True, error_model="numpy")
+def _cosine(product, norm, query_norm):
+    length = np.sqrt(norm * query_norm)
+    one = np.float32(1.0)
+    return max(one - product / length, np.float32(0.0)) if length > 0 else one  # rounding may go below 0
+
+
+@njit(cache=True, error_model="numpy")
+def _intersection(least, total, query_total):
+    most = max(total, query_total)
+    one = np.float32(1.0)
+    return max(one - least / most, np.float32(0.0)) if most > 0 else one
+
+
+# The sums are unpacked right where they are used: handed to a function that stores them, they are no longer computed
+# in vectors.
 @njit(cache=True, nogil=True, error_model="numpy")
 def fused(codes, wanted, everything, query, out, begin, end):
     """Fill the entries of `out` from begin to end with the distances of the wanted rows."""
-    norm, total = _sums(query)
+    query_norm, query_total = _sums(query)
     for i in range(begin, end):
-        _all(codes[i] if everything else codes[wanted[i]], query, norm, total, out[i])
+        row = codes[i] if everything else codes[wanted[i]]
+        city, squares, product, norm, chi, least, total = _one(row, query)
+        out[i, 0] = city
+        out[i, 1] = np.sqrt(squares)
+        out[i, 2] = _cosine(product, norm, query_norm)
+        out[i, 3] = chi
+        out[i, 4] = _intersection(least, total, query_total)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def weighted(codes, query, weights, scales, out, begin, end):
     """Add the weighted similarities of the rows from begin to end to `out`."""
-    norm, total = _sums(query)
-    distances = np.empty(5, np.float32)
+    query_norm, query_total = _sums(query)
     for i in range(begin, end):
-        _all(codes[i], query, norm, total, distances)
+        city, squares, product, norm, chi, least, total = _one(codes[i], query)
         similarity = np.float32(0.0)
-        for j in range(5):
-            if weights[j] != 0:
-                similarity += weights[j] * np.exp(-distances[j] / scales[j])
+        if weights[0] != 0:
+            similarity += weights[0] * np.exp(-city / scales[0])
+        if weights[1] != 0:
+            similarity += weights[1] * np.exp(-np.sqrt(squares) / scales[1])
+        if weights[2] != 0:
+            similarity += weights[2] * np.exp(-_cosine(product, norm, query_norm) / scales[2])
+        if weights[3] != 0:
+            similarity += weights[3] * np.exp(-chi / scales[3])
+        if weights[4] != 0:
+            similarity += weights[4] * np.exp(-_intersection(least, total, query_total) / scales[4])
         out[i] += similarity

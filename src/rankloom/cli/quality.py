@@ -9,7 +9,7 @@ from rankloom.cli._output import emit, file_progress, table, write_json
 
 
 @click.command("evaluate-collection")
-@click.argument("folder", type=click.Path(exists=True, file_okay=False), metavar="DIR")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False))
 @click.option("--labels", required=True, type=click.Path(dir_okay=False), help="CSV: path, relative to it, and class.")
 @click.option("--column", default="class", show_default=True, help="The column of the labels with the class.")
 @click.option("--preset", help="Only the descriptors of a preset: fast, paper36 or full.")
@@ -19,7 +19,7 @@ from rankloom.cli._output import emit, file_progress, table, write_json
 @click.option("--folds", default=5, show_default=True, type=click.IntRange(min=2), help="Parts of the queries.")
 @click.option("--no-diffusion", is_flag=True, help="Without the neighbour graph.")
 @click.option("--classes", is_flag=True, help="Also show the MAP of each class.")
-@click.option("--work", type=click.Path(file_okay=False), help="Where to keep the collection, if DIR holds pictures.")
+@click.option("--work", type=click.Path(file_okay=False), help="Where to keep the collection, if FOLDER holds pictures.")
 @click.option("--output", "-o", type=click.Path(dir_okay=False), help="Write all results as JSON.")
 @json_option
 def evaluate_collection(
@@ -37,7 +37,7 @@ def evaluate_collection(
     output: str | None,
     as_json: bool,
 ) -> None:
-    """Query a labelled collection (or folder of pictures) DIR by example: what is of the query's class is relevant.
+    """Query a labelled collection (or of pictures) FOLDER by example: what is of the query's class is relevant.
 
     Rankers learn from the queries of four folds and are judged on the fifth: folds of queries (seen classes), and folds
     of classes (unseen).

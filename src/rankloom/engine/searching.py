@@ -189,7 +189,9 @@ class SearchEngine:
                 return self._bases[key]
         phi = self.features(query)
         rows = self._chosen(query, snapshot)
-        scores = scorer.scores(phi, rows)
+        scores = self._at_once(query, snapshot, scorer, phi) if rows is None else None
+        if scores is None:
+            scores = scorer.scores(phi, rows)
         scored = np.ones(snapshot.n_items, dtype=bool)
         if rows is not None:
             scored[:] = False
@@ -203,6 +205,17 @@ class SearchEngine:
             while len(self._bases) > room:
                 self._bases.popitem(last=False)
         return found
+
+    def _at_once(self, query: Query, snapshot: Snapshot, scorer: Scorer, phi: Features) -> FloatArray | None:
+        """The weighted sum of all experts in one pass over the vectors, which only one wanted example allows."""
+        if not isinstance(scorer, WeightScorer) or len(query.examples) != 1 or query.examples[0].weight <= 0:
+            return None
+        sightings, _ = self._examples.sightings(query, snapshot)
+        if len(sightings) != 1:
+            return None
+        visual = {expert.name for expert in snapshot.experts}
+        rest = WeightScorer({name: weight for name, weight in scorer.weights.items() if name not in visual})
+        return rest.scores(phi) + snapshot.similarity(sightings[0].vectors, scorer.weights)
 
     def _chosen(self, query: Query, snapshot: Snapshot) -> IntArray | None:
         """The items that an approximate index proposes; None for all, as where words count too."""

@@ -63,6 +63,7 @@ def evaluate_collection(
     folds: int = 5,
     unseen: bool = False,
     diffusion: bool = True,
+    start: FloatArray | None = None,
     random_state: int = 0,
     progress: Callable[[int, int, str], None] = lambda done, total, text: None,
 ) -> Quality:
@@ -79,6 +80,7 @@ def evaluate_collection(
     folds : parts that the queries are split into.
     unseen : split by class, so that a ranker has seen no query of the class that it is judged on.
     diffusion : also with the neighbour graph of each linear ranker's similarity.
+    start : other starting weights.
     random_state : which queries, and how they are split.
     progress : called with the number of steps done, of all, and a text.
     """
@@ -105,7 +107,8 @@ def evaluate_collection(
     known: dict[bytes, Any] = {}  # the graph of each vector of weights
     for number in range(folds):
         train = fold[q] != number
-        scorers: dict[str, Any] = {"uniform": np.full(n_experts, 1.0 / n_experts), "start": data.start}
+        scorers: dict[str, Any] = {"uniform": np.full(n_experts, 1.0 / n_experts)}
+        scorers["start"] = data.start if start is None else start
         scorers["best expert"] = _best(X[train], y[train], q[train])
         for name, ranker in rankers.items():
             fitted = clone(ranker).fit(X[train], y[train], qid=q[train])

@@ -1,0 +1,33 @@
+"""The labelled packs of pictures, indexed once and kept in the user's cache."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from benchmarks.harness import SHARED
+from rankloom.trials import Described, described_collection
+
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rankloom-benchmarks"
+PACKS = {
+    "caltech101": ("images-caltech101", "labels.csv", "class"),
+    "tuxpaint": ("imagetext-tuxpaint", "items.csv", "subcategory"),
+    "openclipart": ("imagetext-openclipart", "items.csv", "subcategory"),
+}
+
+
+def collection_of(name: str) -> Path:
+    """The collection of a pack with all descriptors; indexing is incremental, so a second call costs little."""
+    from rankloom.collection import Collection, index
+
+    folder, _, _ = PACKS[name]
+    place = CACHE / name
+    with Collection(place, create=True) as collection:
+        index(collection, [SHARED / folder], preset="full")
+    return place
+
+
+def pack(name: str) -> Described:
+    """A pack with all descriptors."""
+    folder, table, column = PACKS[name]
+    return described_collection(collection_of(name), SHARED / folder / table, column)
