@@ -87,19 +87,30 @@ class _Similarities:
     ):
         self._stored, self._sightings = stored, sightings
         self._scales = np.array([scales[name] for name in DISTANCES], dtype=np.float32)
-        self._known: NDArray[np.bool_] = np.zeros(len(stored), dtype=bool)
-        self._values = np.empty((len(stored), len(DISTANCES)), dtype=np.float32)
+        self._known: NDArray[np.bool_] | None = None  # None: nothing yet, or everything
+        self._values: NDArray[Any] | None = None
 
     def column(self, place: int, rows: IntArray) -> FloatArray:
-        missing = rows[~self._known[rows]]
-        if len(missing):
-            whole = len(missing) == len(self._stored)
-            self._values[missing] = self._computed(None if whole else missing, len(missing))
-            self._known[missing] = True
-        return np.asarray(self._values[rows, place], dtype=np.float64)
+        n = len(self._stored)
+        if self._values is None and len(rows) == n:
+            self._values = self._computed(None, n)
+        elif self._values is None:
+            self._known = np.zeros(n, dtype=bool)
+            self._values = np.empty((n, len(DISTANCES)), dtype=np.float32)
+        if self._known is not None:
+            missing = rows[~self._known[rows]]
+            if len(missing):
+                self._values[missing] = self._computed(missing, len(missing))
+                self._known[missing] = True
+        values = self._values[:, place]
+        return np.asarray(values if len(rows) == n else values[rows], dtype=np.float64)
 
     def _computed(self, rows: IntArray | None, n: int) -> NDArray[Any]:
         """Mean of best and mean similarity to the examples, less half of the same to those that count against."""
+        if len(self._sightings) == 1 and self._sightings[0][1] > 0:
+            similarity = all_distances(self._sightings[0][0], self._stored, rows)
+            similarity /= -self._scales
+            return np.exp(similarity, out=similarity)
         total = np.zeros((n, len(DISTANCES)), dtype=np.float32)
         for sign, share in ((1.0, 1.0), (-1.0, -0.5)):
             mine = [(vector, abs(weight)) for vector, weight in self._sightings if weight * sign > 0]
