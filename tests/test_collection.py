@@ -439,7 +439,7 @@ def test_commands(folder, tmp_path, few):
     assert "0 damaged" in call("verify")
     assert "0 groups" in call("duplicates")
     assert "8 items" in call("export", str(tmp_path / "o.csv"))
-    os.truncate(tmp_path / "c" / "vectors" / "color_layout-1.f16", 10)
+    os.truncate(tmp_path / "c" / "vectors" / "color_layout-2.f16", 10)
     assert "is too short" in call("verify", code=1)
     assert "1 repaired" in call("verify", "--repair", "--workers", "0")
     missing = run.invoke(main, ["info", "-c", str(tmp_path / "none")])

@@ -51,20 +51,22 @@ _local = threading.local()
 
 
 def hog(image: Image | Prepared) -> Vector:
-    """Directions of gradients (9, unsigned) in a 4 x 4 grid, the contrast evened out in 3 x 3 blocks of four cells.
+    """Directions of gradients (12, unsigned) in a 5 x 5 grid, the contrast evened out in 4 x 4 blocks of four cells.
+
+    Each pixel votes by the colour channel with the steepest gradient, after a square root of the brightness.
 
     References
     ----------
-    Dalal & Triggs, Histograms of oriented gradients for human detection, CVPR 2005. By OpenCV on 64 x 64 pixels, with
+    Dalal & Triggs, Histograms of oriented gradients for human detection, CVPR 2005. By OpenCV on 80 x 80 pixels, with
     L2-Hys.
 
     Examples
     --------
     >>> hog(np.zeros((8, 8, 3), np.uint8)).shape
-    (324,)
+    (768,)
     """
     if not hasattr(_local, "hog"):  # an OpenCV object must not be used by two threads at a time
-        _local.hog = cv2.HOGDescriptor((64, 64), (32, 32), (16, 16), (16, 16), 9)
+        _local.hog = cv2.HOGDescriptor((80, 80), (32, 32), (16, 16), (16, 16), 12, _gammaCorrection=True)
     descriptor: Any = _local.hog
-    small = cv2.resize(prepare(image).grey, (64, 64), interpolation=cv2.INTER_AREA)
+    small = cv2.resize(prepare(image).square, (80, 80), interpolation=cv2.INTER_AREA)
     return np.asarray(descriptor.compute(small), np.float32).ravel()

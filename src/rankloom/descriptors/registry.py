@@ -12,9 +12,11 @@ from rankloom.descriptors.color import (
     color_correlogram,
     color_layout,
     color_moments,
+    color_similarity,
     hsv_histogram,
     spatial_color_histogram,
 )
+from rankloom.descriptors.dense import dense_words
 from rankloom.descriptors.edge import edge_histogram, hog
 from rankloom.descriptors.faces import faces
 from rankloom.descriptors.hashes import perceptual_hash
@@ -51,17 +53,19 @@ class Descriptor:
 DESCRIPTORS: dict[str, Descriptor] = {
     descriptor.name: descriptor
     for descriptor in (
-        Descriptor("hsv_histogram", hsv_histogram, 166, "1", "histogram"),
-        Descriptor("spatial_color_histogram", spatial_color_histogram, 496, "1", "histogram"),
+        Descriptor("hsv_histogram", hsv_histogram, 166, "2", "histogram"),
+        Descriptor("spatial_color_histogram", spatial_color_histogram, 496, "2", "histogram"),
         Descriptor("color_moments", color_moments, 144, "1", "vector"),
         Descriptor("color_correlogram", color_correlogram, 128, "1", "histogram"),
-        Descriptor("color_layout", color_layout, 41, "1", "vector"),
+        Descriptor("color_layout", color_layout, 41, "2", "vector"),
+        Descriptor("color_similarity", color_similarity, 300, "1", "vector"),
         Descriptor("edge_histogram", edge_histogram, 96, "1", "histogram"),
-        Descriptor("hog", hog, 324, "1", "vector"),
-        Descriptor("lbp", lbp, 236, "1", "histogram"),
+        Descriptor("hog", hog, 768, "2", "vector"),
+        Descriptor("lbp", lbp, 236, "2", "histogram"),
         Descriptor("gabor", gabor, 48, "1", "vector"),
-        Descriptor("gist", gist, 320, "1", "vector"),
-        Descriptor("wavelet", wavelet, 60, "1", "vector"),
+        Descriptor("gist", gist, 384, "2", "vector"),
+        Descriptor("wavelet", wavelet, 216, "2", "vector"),
+        Descriptor("dense_words", dense_words, 576, "1", "histogram"),
         Descriptor("sift_words", sift_words, 0, "1", "histogram"),
         Descriptor("semantic", semantic, 1280, "1", "embedding"),
         Descriptor("perceptual_hash", perceptual_hash, 64, "1", "hash"),
@@ -79,6 +83,7 @@ PRESETS: dict[str, list[str]] = {
         "edge_histogram",
         "hog",
         "gist",
+        "dense_words",
         "semantic",
     ],
     # Nine visual descriptors as in paper 4, none of them trained; with four distances each they make 36 experts.
@@ -101,7 +106,7 @@ def get_descriptor(name: str | Descriptor) -> Descriptor:
     """Return the descriptor of this name; a descriptor is returned as it is.
 
     >>> get_descriptor("hog").dimension
-    324
+    768
     """
     if isinstance(name, Descriptor):
         return name
@@ -134,7 +139,7 @@ def describe(image: Image | Prepared, descriptors: Iterable[str | Descriptor]) -
     >>> import numpy as np
     >>> vectors = describe(np.zeros((8, 8, 3), np.uint8), ["hog", "lbp"])
     >>> {name: vector.shape for name, vector in vectors.items()}
-    {'hog': (324,), 'lbp': (236,)}
+    {'hog': (768,), 'lbp': (236,)}
     """
     picture = prepare(image)
     return {one.name: one.function(picture) for one in map(get_descriptor, descriptors)}

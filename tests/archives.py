@@ -1,0 +1,65 @@
+"""Small collections for tests of search and learning: generated pictures, a few quick descriptors."""
+
+import shutil
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from rankloom.collection import Collection, index
+from rankloom.engine import Engine
+from rankloom.experts import experts_of
+from rankloom.queries import Example, Query
+
+COLOURS = {"red": (30, 30, 200), "green": (40, 180, 40), "blue": (200, 60, 30), "grey": (128, 128, 128)}
+
+
+def picture(colour, seed):
+    """Circles on a noisy ground."""
+    rng = np.random.default_rng(seed)
+    image = np.full((48, 64, 3), colour, np.uint8)
+    for _ in range(3):
+        centre = tuple(int(x) for x in rng.integers(0, 48, 2))
+        cv2.circle(image, centre, int(rng.integers(4, 12)), rng.integers(0, 255, 3).tolist(), -1)
+    return np.clip(image + rng.normal(0, 12, image.shape), 0, 255).astype(np.uint8)
+
+
+def write_pictures(root, per_kind=12, *, seed=0, captions=True):
+    """Folders of pictures by colour; every second one has a caption in captions.csv."""
+    root = Path(root)
+    rows = ["path,caption"]
+    for place, (name, colour) in enumerate(COLOURS.items()):
+        (root / f"{name}_things").mkdir(parents=True, exist_ok=True)
+        for number in range(per_kind):
+            path = root / f"{name}_things" / f"{seed:02}{number:03}.png"
+            cv2.imwrite(str(path), picture(colour, 100_000 * seed + 1000 * place + number))
+            if number % 2:
+                rows.append(f"{path},A {name} {'boat' if number % 4 == 1 else 'house'} at sea")
+    if captions:
+        (root / "captions.csv").write_text("\n".join(rows) + "\n")
+    return root
+
+
+def make(folder, pictures, **options):
+    """Index pictures into a new collection and close it."""
+    with Collection(folder, create=True) as opened:
+        index(opened, [pictures], preset="paper36", workers=0, **options)
+    return folder
+
+
+def copied(collection, target):
+    """A copy of a collection that may be changed, opened."""
+    collection.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    shutil.copytree(collection.folder, target)
+    return Collection(target)
+
+
+def alike(collection):
+    """An engine whose experts all weigh the same: where the start does not matter."""
+    names = [expert.name for expert in experts_of(one.name for one in collection.descriptors())]
+    return Engine(collection, {**{name: 1 / len(names) for name in names}, "text.bm25": 1.0, "tags.bm25": 0.5})
+
+
+def like(*items, text=""):
+    """A query by items."""
+    return Query(text, tuple(Example(item=item) for item in items))

@@ -1,0 +1,322 @@
+"""Indexes and the neighbour graph: the same answers however they were made, kept, grown, damaged or moved."""
+
+import gc
+import os
+import warnings
+from contextlib import contextmanager
+
+import cv2
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+from rankloom.collection import Captions, Collection, Mark, index
+from rankloom.engine import Engine
+from rankloom.index import ExactIndex, FaissIndex
+from rankloom.neighbours import build_neighbours
+from rankloom.queries import Query
+from tests.archives import alike, copied, like, make, picture, write_pictures
+
+faiss = pytest.importorskip("faiss")
+N = 48
+GRAPH = "neighbours.npz"
+
+
+def bug(reason):
+    return pytest.mark.xfail(strict=True, reason=f"bug: {reason}")
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory):
+    pictures = write_pictures(tmp_path_factory.mktemp("pictures"))
+    place = make(tmp_path_factory.mktemp("made") / "c", pictures, captions=Captions(str(pictures / "captions.csv")))
+    with Collection(place) as opened:
+        yield opened
+
+
+@pytest.fixture
+def changing(original, tmp_path):
+    with copied(original, tmp_path / "c") as opened:
+        yield opened
+
+
+def ids(found):
+    return [one.id for one in found]
+
+
+def with_faiss(collection, stored=None):
+    weights = dict(alike(collection).weights)
+    return Engine(collection, weights, index=FaissIndex(collection.vectors("lbp") if stored is None else stored, "lbp"))
+
+
+# Indexes -------------------------------------------------------------------------------------------------------------
+
+
+def test_exact_index_takes_all():
+    assert ExactIndex().candidates([{"lbp": np.ones(3)}], 1) is None
+
+
+def test_faiss_candidates_are_the_nearest_by_cosine(tmp_path):
+    rng = np.random.default_rng(0)
+    stored = rng.normal(size=(300, 16)).astype(np.float16)
+    stored[7] = 0
+    found = FaissIndex(stored[:200], "d")
+    found.grow(stored)
+    found.grow(stored)
+    assert len(found) == 300
+    unit = stored.astype(np.float32) / np.maximum(
+        np.linalg.norm(stored.astype(np.float32), axis=1, keepdims=True), 1e-9
+    )
+    for rows in ([3], [3, 90, 41]):
+        nearest = {row for query in rows for row in np.argsort(-(unit @ unit[query]), kind="stable")[:12].tolist()}
+        assert set(found.candidates([{"d": stored[row]} for row in rows], 12).tolist()) == nearest
+    assert found.candidates([{"other": stored[0]}], 5) is None
+    assert found.candidates([], 5) is None
+    assert len(found.candidates([{"d": stored[0]}], 10_000)) == 300
+    found.save(tmp_path / "i.faiss")
+    again = FaissIndex.load(tmp_path / "i.faiss", "d")
+    assert again.candidates([{"d": stored[9]}], 8).tolist() == found.candidates([{"d": stored[9]}], 8).tolist()
+    with pytest.raises(FileNotFoundError):
+        FaissIndex.load(tmp_path / "none", "d")
+    best = np.argsort(-(unit @ unit.T), axis=1, kind="stable")[:, :5]
+    assert found.recall(stored[:20], best[:20], 5) == pytest.approx(1.0, abs=0.02)
+
+
+@bug("FAISS asserts k > 0 when the index is empty")
+def test_an_empty_faiss_index_has_no_candidates():
+    found = FaissIndex(np.zeros((0, 4), np.float16), "d").candidates([{"d": np.ones(4)}], 3)
+    assert found is None or found.tolist() == []
+
+
+@pytest.mark.parametrize("query", [like(3), like(3, 20), Query("red boat"), like(9, text="sea")])
+def test_an_engine_with_all_candidates_is_exact(original, query):
+    exact, some = alike(original).search(query, N), with_faiss(original).search(query, N)
+    assert ids(some) == ids(exact)
+    np.testing.assert_allclose([one.score for one in some], [one.score for one in exact], atol=1e-5)
+
+
+@bug("the index of an engine does not grow with the collection: new items are never found")
+def test_an_engine_with_an_index_finds_new_items(changing, tmp_path):
+    engine = with_faiss(changing)
+    engine.search(like(3))
+    cv2.imwrite(str(tmp_path / "new.png"), picture((30, 30, 200), 99))
+    index(changing, [tmp_path / "new.png"], workers=0)
+    assert ids(engine.search(like(N + 1), 1, diffusion=False)) == [N + 1]
+
+
+@bug("an item that was marked right is not shown unless the index proposes it")
+def test_a_marked_item_is_shown_whatever_the_index_proposes(changing):
+    engine = with_faiss(changing, changing.vectors("lbp")[:20])
+    engine.feedback(like(3), [Mark(40, 1.0)])
+    assert ids(engine.search(like(3), N))[0] == 40
+
+
+@bug("rows of an index that is ahead of the collection are asked for")
+def test_an_index_that_knows_more_than_the_collection(changing):
+    stored = np.vstack([changing.vectors("lbp"), changing.vectors("lbp")])
+    assert len(with_faiss(changing, stored).search(like(3), 100)) == N
+
+
+# The graph -----------------------------------------------------------------------------------------------------------
+
+
+def scratch(collection, target):
+    """The graph as a copy of the collection makes it anew."""
+    with copied(collection, target) as other:
+        (other.folder / GRAPH).unlink(missing_ok=True)
+        return alike(other).neighbours()
+
+
+def brute(engine, present, k=10):
+    snapshot = engine.snapshot()
+    weights = {name: value for name, value in engine.weights.items() if "." in name and "bm25" not in name}
+    total = sum(weights.values())
+    rows = []
+    for row in range(len(present)):
+        found = snapshot.similarity(snapshot.vectors_of(row), {name: one / total for name, one in weights.items()})
+        found = np.where(present, found, -np.inf)
+        found[row] = -np.inf
+        rows.append(np.lexsort((np.arange(len(found)), -found))[:k] if present[row] else np.full(k, -1))
+    return np.array(rows)
+
+
+def test_the_graph_is_that_of_brute_force(changing):
+    (changing.folder / GRAPH).unlink(missing_ok=True)
+    engine = alike(changing)
+    assert not engine.neighbours_ready
+    found = engine.neighbours()
+    assert engine.neighbours_ready
+    np.testing.assert_array_equal(found.ids, brute(engine, np.ones(N, bool)))
+
+
+def test_a_grown_graph_equals_one_from_scratch(changing, tmp_path):
+    engine = alike(changing)
+    engine.neighbours()
+    for turn in range(3):
+        more = write_pictures(tmp_path / f"more{turn}", 3, seed=10 + turn, captions=False)
+        index(changing, [more], workers=0)
+        found, anew = engine.neighbours(), scratch(changing, tmp_path / f"scratch{turn}")
+        np.testing.assert_array_equal(found.ids, anew.ids)
+        np.testing.assert_allclose(found.similarities, anew.similarities, atol=1e-5)  # symmetric to single precision
+
+
+@bug("similarities under the scales of before the collection doubled stay in the graph")
+def test_a_grown_graph_equals_one_from_scratch_when_the_collection_doubles(changing, tmp_path):
+    engine = alike(changing)
+    engine.neighbours()
+    index(changing, [write_pictures(tmp_path / "more", 14, seed=3, captions=False)], workers=0)
+    found, anew = engine.neighbours(), scratch(changing, tmp_path / "scratch")
+    np.testing.assert_allclose(found.similarities, anew.similarities, atol=1e-5)
+    np.testing.assert_array_equal(found.ids, anew.ids)
+
+
+def test_removed_files_leave_the_graph(tmp_path):
+    pictures = write_pictures(tmp_path / "pictures", 10, captions=False)
+    with Collection(make(tmp_path / "c", pictures)) as opened:
+        engine = alike(opened)
+        engine.neighbours()
+        gone = [1, 2, 17, 40]
+        held = {path: path.read_bytes() for path in (pictures / opened.items([one])[0].path for one in gone)}
+        for path in held:
+            path.unlink()
+        index(opened, [pictures], workers=0)
+        present = np.array([one not in gone for one in range(1, 41)])
+        np.testing.assert_array_equal(engine.neighbours().ids, brute(engine, present))
+        assert not set(gone) & set(ids(engine.search(like(5), 100)))
+        for path, found in held.items():
+            path.write_bytes(found)
+        index(opened, [pictures], workers=0)
+        np.testing.assert_array_equal(engine.neighbours().ids, brute(engine, np.ones(40, bool)))
+
+
+@bug("similarities are not symmetric to the last bit, and an item that comes back goes behind its equals")
+def test_removed_and_returned_files_with_twins(tmp_path):
+    pictures = tmp_path / "pictures"
+    pictures.mkdir()
+    for number in range(45):  # three files each of the same pixels
+        image = Image.fromarray(picture((40, 60, 200), number // 3)[:, :, ::-1].copy())
+        image.save(pictures / f"{number:02}.png", compress_level=number % 3 * 4)
+    with Collection(make(tmp_path / "c", pictures)) as opened:
+        engine = alike(opened)
+        engine.neighbours()
+        held = {pictures / f"{number:02}.png": (pictures / f"{number:02}.png").read_bytes() for number in (0, 7, 20)}
+        for path in held:
+            path.unlink()
+        index(opened, [pictures], workers=0)
+        np.testing.assert_array_equal(engine.neighbours().ids, scratch(opened, tmp_path / "one").ids)
+        for path, found in held.items():
+            path.write_bytes(found)
+        index(opened, [pictures], workers=0)
+        np.testing.assert_array_equal(engine.neighbours().ids, scratch(opened, tmp_path / "two").ids)
+
+
+@given(st.data())
+@settings(max_examples=40, deadline=None)
+def test_any_history_gives_the_graph_of_the_end(data):
+    n = data.draw(st.integers(3, 14))
+    points = np.array(data.draw(st.lists(st.integers(0, 6), min_size=n, max_size=n)), float)
+    random = np.random.default_rng(0).permutation(n) * 1e-3  # no ties
+    points += random
+    k = data.draw(st.integers(1, 4))
+    known, size = None, 0
+    while size < n:
+        size = data.draw(st.integers(size + 1, n))
+        present = np.array(data.draw(st.lists(st.booleans(), min_size=size, max_size=size)))
+        mine = points[:size]
+        known = build_neighbours(lambda item, mine=mine: -np.abs(mine - mine[item]), present, k, known=known)
+        anew = build_neighbours(lambda item, mine=mine: -np.abs(mine - mine[item]), present, k)
+        np.testing.assert_array_equal(known.ids, anew.ids)
+
+
+def test_the_graph_is_made_anew_when_the_weights_have_moved(changing):
+    engine = alike(changing)
+    before = engine.neighbours()
+    engine.set_weight("lbp.l1", 50.0)
+    after = engine.neighbours()
+    assert (before.ids != after.ids).any()
+    np.testing.assert_array_equal(after.ids, brute(engine, np.ones(N, bool)))
+    engine.lock("lbp.l1", False)
+    np.testing.assert_array_equal(engine.neighbours().ids, before.ids)
+
+
+def test_the_graph_is_used_by_another_engine(changing):
+    found = alike(changing).neighbours()
+    written = os.stat(changing.folder / GRAPH).st_mtime_ns
+    other = alike(changing)
+    assert other.neighbours_ready
+    np.testing.assert_array_equal(other.neighbours().ids, found.ids)
+    assert other.search(like(3)).diffused
+    assert os.stat(changing.folder / GRAPH).st_mtime_ns == written
+
+
+def damages(good, n=60):
+    rng = np.random.default_rng(1)
+    yield b""
+    yield b"not at all"
+    yield good[:-1]
+    for _ in range(n):
+        yield good[: rng.integers(0, len(good))]
+        found = bytearray(good)
+        found[rng.integers(0, len(found))] ^= 1 << int(rng.integers(8))
+        yield bytes(found)
+
+
+@contextmanager
+def left_open():
+    """The files that were not closed meanwhile."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", ResourceWarning)
+        found = []
+        yield found
+        gc.collect()
+    found += [str(one.message) for one in said if issubclass(one.category, ResourceWarning)]
+
+
+def test_a_damaged_graph_is_made_again(changing):
+    expected = alike(changing).neighbours()
+    file = changing.folder / GRAPH
+    with left_open():
+        for bad in damages(file.read_bytes(), 25):
+            file.write_bytes(bad)
+            np.testing.assert_array_equal(alike(changing).neighbours().ids, expected.ids)
+
+
+@bug("numpy leaves a file that is no archive open")
+def test_a_damaged_graph_is_closed(changing):
+    alike(changing).neighbours()
+    file = changing.folder / GRAPH
+    good = file.read_bytes()
+    with left_open() as found:
+        for bad in (good[:40], good[:-1], good[: len(good) // 2]):
+            file.write_bytes(bad)
+            alike(changing).neighbours()
+    assert not found
+
+
+@bug("zipfile and numpy raise other errors than those that are waited for when a header is damaged")
+def test_a_graph_with_a_damaged_header_is_made_again(changing):
+    expected = alike(changing).neighbours()
+    file = changing.folder / GRAPH
+    good = file.read_bytes()
+    end, start = good.rindex(b"PK\x01\x02"), good.index(b"NUMPY")
+    failed = set()
+    with left_open():
+        for at in (*range(end, end + 12), *range(start, start + 60)):
+            for bit in (1, 8, 64):
+                file.write_bytes(good[:at] + bytes([good[at] ^ bit]) + good[at + 1 :])
+                try:
+                    np.testing.assert_array_equal(alike(changing).neighbours().ids, expected.ids)
+                except Exception as error:
+                    failed.add(type(error).__name__)
+    assert not failed
+
+
+@pytest.mark.parametrize("name", ["texts.index", "tags.index"])
+def test_a_damaged_text_index_is_made_again(changing, name):
+    expected = alike(changing).scores(Query("red boat"))
+    file = changing.folder / name
+    for bad in damages(file.read_bytes(), 25):
+        file.write_bytes(bad)
+        np.testing.assert_array_equal(alike(changing).scores(Query("red boat")), expected)
