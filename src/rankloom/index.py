@@ -21,6 +21,10 @@ _BLOCK = 50_000
 class Index(Protocol):
     """Chooses the candidates of a query; what is scored exactly then."""
 
+    def grow(self, vectors: Mapping[str, NDArray[Any]]) -> None:
+        """Take in the items that are new, from the vectors of all items by descriptor."""
+        ...
+
     def candidates(self, sightings: Sequence[Mapping[str, NDArray[Any]]], n: int) -> IntArray | None:
         """Row numbers of at least n items for a query given by its described examples; None for all items."""
         ...
@@ -28,6 +32,9 @@ class Index(Protocol):
 
 class ExactIndex:
     """All items: exact search."""
+
+    def grow(self, vectors: Mapping[str, NDArray[Any]]) -> None:
+        """Nothing to do."""
 
     def candidates(self, sightings: Sequence[Mapping[str, NDArray[Any]]], n: int) -> IntArray | None:
         """None, for all items."""
@@ -71,13 +78,14 @@ class FaissIndex:
             some = np.sort(np.random.default_rng(0).choice(n, min(n, 50 * n_cells), replace=False))
             self._index.train(_unit(stored[some]))
             self._index.nprobe = n_probe
-        self.grow(stored)
+        self.grow({descriptor: stored})
 
     def __len__(self) -> int:
         return int(self._index.ntotal)
 
-    def grow(self, stored: NDArray[Any]) -> None:
-        """Take in the rows that are new."""
+    def grow(self, vectors: Mapping[str, NDArray[Any]]) -> None:
+        """Take in the rows that are new, from the vectors of all items by descriptor."""
+        stored = vectors.get(self.descriptor, np.empty((0, 0)))
         for start in range(len(self), len(stored), _BLOCK):
             self._index.add(_unit(stored[start : min(start + _BLOCK, len(stored))]))
 
@@ -86,6 +94,8 @@ class FaissIndex:
         vectors = [one[self.descriptor] for one in sightings if self.descriptor in one]
         if not vectors:
             return None
+        if not len(self):
+            return np.empty(0, dtype=np.int64)
         found = self._index.search(_unit(np.stack(vectors)), min(n, len(self)))[1]
         return np.asarray(np.unique(found[found >= 0]), dtype=np.int64)
 

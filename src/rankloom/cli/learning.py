@@ -60,7 +60,7 @@ def feedback(
         engine = Engine(opened)
         if source is not None:
             counted = _import(engine, source, user)
-            click.echo(f"{counted[0]} marks taken in, {counted[1]} of unknown items left out")
+            click.echo(f"{counted[0]} marks taken in, {counted[1]} of unknown items left out", err=as_json)
         given = [Mark(item, 1.0) for item in right] + [Mark(item, 0.0) for item in wrong]
         given += [Mark(int(item), grade) for item, grade in map(_grade, grades)]
         if (given or prefer) and query.empty:
@@ -71,7 +71,7 @@ def feedback(
             engine.prefer(query, *prefer, user)
         if undo:
             number = engine.undo(None if query.empty else query, user)
-            click.echo("there is no mark to take back" if number is None else f"mark {number} taken back")
+            click.echo("there is no mark to take back" if number is None else f"mark {number} taken back", err=as_json)
         standing = engine.marks(None if query.empty else query, user)
     if not (show or as_json):
         click.echo(f"{len(standing)} marks stand")
@@ -88,7 +88,9 @@ def feedback(
 def _grade(text: str) -> tuple[str, float]:
     item, sign, grade = text.partition("=")
     try:
-        return str(int(item)), float(grade) if sign else float("nan")
+        if not sign:
+            raise ValueError
+        return str(int(item)), float(grade)
     except ValueError:
         raise click.BadParameter(f"expected ITEM=GRADE, got {text!r}", param_hint="--grade") from None
 

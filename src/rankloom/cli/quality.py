@@ -19,7 +19,7 @@ from rankloom.cli._output import emit, file_progress, table, write_json
 @click.option("--folds", default=5, show_default=True, type=click.IntRange(min=2), help="Parts of the queries.")
 @click.option("--no-diffusion", is_flag=True, help="Without the neighbour graph.")
 @click.option("--classes", is_flag=True, help="Also show the MAP of each class.")
-@click.option("--work", type=click.Path(file_okay=False), help="Where to keep the collection, if FOLDER holds pictures.")
+@click.option("--work", type=click.Path(file_okay=False), help="Where to keep the collection of a FOLDER of pictures.")
 @click.option("--output", "-o", type=click.Path(dir_okay=False), help="Write all results as JSON.")
 @json_option
 def evaluate_collection(

@@ -75,7 +75,7 @@ def qid_to_trec(qid: str) -> str:
     >>> qid_to_trec("red flower"), qid_from_trec("red%20flower")
     ('red%20flower', 'red flower')
     """
-    return "".join(quote(letter) if letter.isspace() or letter == "%" else letter for letter in qid)
+    return "".join(letter if letter.isprintable() and letter not in " %" else quote(letter) for letter in qid)
 
 
 def qid_from_trec(word: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from math import isfinite
@@ -14,6 +15,9 @@ from rankloom.core import Qrel
 __all__ = ["Mark", "StoredMark", "add_marks", "marks", "now", "qrels", "take_back"]
 
 
+_LARGEST = 1e6
+
+
 class Mark(NamedTuple):
     """What is said of an item: a grade, 0 for wrong; or that it is preferred to the item `over`."""
 
@@ -23,7 +27,7 @@ class Mark(NamedTuple):
 
 
 class StoredMark(NamedTuple):
-    """A mark in the log. `skipped` are the items that were shown above it and passed over."""
+    """A mark in the log. `skipped` are the items that were shown above it; those without a mark were passed over."""
 
     id: int
     qid: str
@@ -60,30 +64,39 @@ def add_marks(
     query : what was asked, as JSON; kept so that the marks can be learned from later.
     shown : the items in the order in which they were shown; unmarked ones above a right one were passed over.
     """
-    given = list(given)
-    marked = {mark.item for mark in given} | {mark.over for mark in given if mark.over is not None}
-    marked |= {one.item for one in marks(collection, qid, user)}
+    wanted = [
+        Mark(int(item), float(grade), None if over is None else int(over)) for item, grade, over in map(_mark, given)
+    ]
+    places = {int(item): place for place, item in enumerate(shown)}
     numbers = []
     at = now()
     with collection.transaction() as db:
-        for mark in given:
-            if not isfinite(mark.grade):
-                raise ValueError(f"a grade must be a finite number, got {mark.grade}")
+        _check_items(db, [*places, *(one for mark in wanted for one in (mark.item, mark.over) if one is not None)])
+        for mark in wanted:
+            if not (isfinite(mark.grade) and abs(mark.grade) <= _LARGEST):
+                raise ValueError(f"a grade must be a finite number up to {_LARGEST:g}, got {mark.grade}")
             if mark.over == mark.item:
                 raise ValueError(f"item {mark.item} cannot be preferred to itself")
-            for item in (mark.item, mark.over):
-                if item is not None and db.execute("SELECT 1 FROM items WHERE id = ?", (item,)).fetchone() is None:
-                    raise KeyError(f"there is no item {item}")
-            above = list(shown[: shown.index(mark.item)]) if mark.grade > 0 and mark.item in shown else []
-            skipped = [item for item in above if item not in marked]
+            skipped = [*places][: places.get(mark.item, 0)] if mark.grade > 0 and mark.over is None else []
             cursor = db.execute(
                 "INSERT INTO qrels (qid, item, grade, user, at, over, skipped) VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (qid, mark.item, float(mark.grade), user, at, mark.over, json.dumps(skipped) if skipped else None),
             )
             numbers.append(int(cursor.lastrowid or 0))
-        if query is not None and given:
+        if query is not None and wanted:
             db.execute("INSERT OR IGNORE INTO queries VALUES (?, ?, ?)", (qid, query, at))
     return numbers
+
+
+def _mark(given: Mark | tuple[Any, ...]) -> Mark:
+    return Mark(*given)
+
+
+def _check_items(db: sqlite3.Connection, items: list[int]) -> None:
+    last = db.execute("SELECT coalesce(max(id), 0) FROM items").fetchone()[0]
+    unknown = [item for item in items if not 1 <= item <= last]
+    if unknown:
+        raise KeyError(f"there is no item {unknown[0]}")
 
 
 def take_back(collection: Collection, mark: int) -> StoredMark:

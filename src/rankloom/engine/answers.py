@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,12 @@ from numpy.typing import NDArray
 from rankloom.core import FloatArray, IntArray
 from rankloom.engine.scorers import Scorer
 from rankloom.features import Features
+from rankloom.queries import Query
 from rankloom.relevance import ALPHA, Spread
+
+if TYPE_CHECKING:
+    from rankloom.engine.following import Told
+    from rankloom.engine.view import View
 
 __all__ = ["Answer", "Followed", "Found", "Ranking", "diversified"]
 
@@ -80,21 +85,15 @@ class Followed:
     Parameters
     ----------
     items : the marked items j.
-    grades : what was said of each.
+    targets : 1 for right, -1 for wrong.
     columns : K, the similarities of all items to each marked one, one row a marked item.
     coefficients : of the query, of each marked item, and the constant.
     """
 
     items: tuple[int, ...]
-    grades: tuple[float, ...]
+    targets: tuple[float, ...]
     columns: NDArray[np.float32]
     coefficients: FloatArray
-
-    @property
-    def wrong(self) -> IntArray:
-        """The rows of items that were marked wrong."""
-        pairs = zip(self.items, self.grades, strict=True)
-        return np.array([item - 1 for item, grade in pairs if grade <= 0], dtype=np.int64)
 
     def scores(self, base: FloatArray) -> FloatArray:
         """The scores of all items, from those of the query alone."""
@@ -110,6 +109,7 @@ class Ranking:
 
     Parameters
     ----------
+    view, query, told : the items and weights that it saw, what was asked, and what the user had said.
     phi, scorer : the experts and what combines them.
     base : the scores of the experts.
     scored : which items were scored: all of them, unless an approximate index made a choice.
@@ -120,10 +120,13 @@ class Ranking:
     offsets : what puts marked items at the ends of the list.
     """
 
+    view: View
+    query: Query
     phi: Features
     scorer: Scorer
     base: FloatArray
     scored: NDArray[np.bool_]
+    told: Told
     followed: Followed | None
     scores: FloatArray
     spread: Spread | None
@@ -148,8 +151,8 @@ class Ranking:
         through = factor * (1.0 if self.followed is None else float(self.followed.coefficients[0]))
         why = {name: through * value for name, value in self.scorer.parts(self.phi, row).items() if through}
         if self.followed is not None:
-            for place, (item, grade) in enumerate(zip(self.followed.items, self.followed.grades, strict=True)):
-                name = f"{'like' if grade > 0 else 'unlike'} item {item}"
+            for place, (item, target) in enumerate(zip(self.followed.items, self.followed.targets, strict=True)):
+                name = f"{'like' if target > 0 else 'unlike'} item {item}"
                 why[name] = factor * float(self.followed.coefficients[place + 1] * self.followed.columns[place, row])
             constant += factor * float(self.followed.coefficients[-1])
         if constant:
@@ -161,7 +164,9 @@ class Ranking:
                 if added:
                     why[f"neighbour {column + 1}"] = added
         if row in self.offsets:
-            why["marked right" if self.offsets[row] > 0 else "marked wrong"] = self.offsets[row]
+            grade = self.told.grades.get(row + 1)
+            name = "preferred" if grade is None else "marked right" if grade > 0 else "marked wrong"
+            why[name] = self.offsets[row]
         return why
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -95,6 +97,7 @@ class Engine(SearchEngine):
         shown : the items in the order in which they were shown; those above a right one that stay unmarked were
             passed over.
         """
+        self.features(self._examples.keyed(query))  # a query that cannot be asked cannot be marked
         kept = self._examples.keyed(query, keep=True)
         wanted = [Mark(*one) for one in given]
         return add_marks(self.collection, kept.qid, wanted, user, query=json.dumps(kept.to_json()), shown=list(shown))
@@ -138,13 +141,11 @@ class Engine(SearchEngine):
 
     def lock(self, name: str, locked: bool = True) -> None:
         """Keep the weight of an expert as it is now, or let it follow the marks again."""
-        self._settings.lock(name, self.weights[self._known(name)] if locked else None)
+        self._settings.lock(self._known(name), self.weights[name] if locked else None)
 
     def reset_library(self) -> None:
         """Let the library weights start again; marks up to now teach them nothing more, but are kept."""
         self._settings.start_again()
-        with self._lock:
-            self._library = None
 
     def _known(self, name: str) -> str:
         names = self.snapshot().names
@@ -212,7 +213,7 @@ class Engine(SearchEngine):
 
     def judged(self) -> RankingData:
         """All marks that stand, as rows of phi with grades and queries."""
-        return models.judged(self.collection, self._features_of)
+        return models.judged(self.collection, partial(self._features_of, self.snapshot()))
 
     def train(self, ranker: str = "rlr", params: Mapping[str, Any] | None = None) -> Model:
         """Fit any ranker on all marks; it is put in use unless it is worse on queries left out than what is in use.
@@ -221,9 +222,9 @@ class Engine(SearchEngine):
         ----------
         ranker, params : a short name of `RANKERS` and its parameters.
         """
-        data = self.judged()
-        query = Query("anything")  # the scorer of a query without a concept
-        return models.train_model(self.collection, data, self._scorer(query), self.library.weights, ranker, params)
+        view = self._view()
+        scorer = view.scorer(Query())
+        return models.train_model(self.collection, self.judged(), scorer, view.weights, ranker, params)
 
     def models(self) -> list[Model]:
         """All versions, oldest first."""
@@ -265,15 +266,15 @@ class Engine(SearchEngine):
         used = models.model_in_use(self.collection)
         if against == used:
             raise ValueError("a model cannot be compared with itself: it is the one in use")
-        other: Scorer = WeightScorer(self.weights) if against is None else models.load_scorer(self.collection, against)
         kept = self._examples.keyed(query, keep=True)
-        rankings = [self.rank(kept, user=user), self.rank(kept, user=user, scorer=other)]
-        snapshot = self.snapshot()
-        lists = []
-        for ranking in rankings:
-            total = ranking.total
-            rows = np.flatnonzero(self._allowed(snapshot, kept, ranking))
-            lists.append((rows[np.lexsort((rows, -total[rows]))][: 2 * k] + 1).tolist())
+        view = self._view()
+        rankings = [
+            self._rank(view, kept, user),
+            self._rank(replace(view, model=(None, None)), kept, user)
+            if against is None
+            else self._rank(view, kept, user, model=against),
+        ]
+        lists = [(self._ordered(ranking)[0][: 2 * k] + 1).tolist() for ranking in rankings]
         items, teams = team_draft(lists[0], lists[1], k)
         number = keep_draft(self.collection, kept.qid, user, (used, against), items, teams)
         total = rankings[0].total
@@ -300,22 +301,20 @@ class Engine(SearchEngine):
         """
         if n < 1:
             raise ValueError(f"n must be at least 1, got {n!r}")
-        snapshot = self.snapshot()
         ranking = self.rank(query, user=user)
-        allowed = self._allowed(snapshot, query, ranking)
-        told = () if ranking.followed is None else ranking.followed.items
-        allowed[[item - 1 for item in told]] = False
-        kernel = self._kernel()
-        chosen = most_telling(ranking, allowed, n, lambda row: self._column(snapshot, kernel, row + 1))
+        allowed = self._allowed(ranking)
+        allowed[[item - 1 for item in ranking.told.grades]] = False
+        chosen = most_telling(ranking, allowed, n, lambda row: self._column(ranking.view, row + 1))
         total = ranking.total
-        items = {item.id: item for item in self.collection.items((chosen + 1).tolist())}
         found = tuple(
-            Found(place, row + 1, items[row + 1].path, float(total[row]), items[row + 1].start, items[row + 1].end)
-            for place, row in enumerate(chosen.tolist(), 1)
+            Found(place, item.id, item.path, float(total[item.id - 1]), item.start, item.end)
+            for place, item in enumerate(self.collection.items((chosen + 1).tolist()), 1)
         )
-        return Answer(found, int(allowed.sum()), None, ranking.spread is not None, len(told))
+        return Answer(found, int(allowed.sum()), None, ranking.spread is not None, ranking.told.n_marks)
 
     def learning_curve(self) -> list[dict[str, Any]]:
         """For every judged query in order how its marked items are ordered: by the starting weights and by those that
         were learned before its first mark."""
-        return learning_curve(self.collection, self._features_of, self._learned(self.snapshot()))
+        view = self._view()
+        assert self._library is not None
+        return learning_curve(self.collection, partial(self._features_of, view.snapshot), self._library)

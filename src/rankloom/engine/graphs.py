@@ -9,7 +9,6 @@ import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,7 +67,7 @@ class Graphs:
     def ready(self, snapshot: Snapshot, weights: Mapping[str, float]) -> tuple[Neighbours, Any] | None:
         """The graph and its matrix for a search: if it is there, or if little is missing, which is done then."""
         graph = self._stored(snapshot)
-        known = 0 if graph is None or not graph.fits(weights, self._versions()) else len(graph.neighbours)
+        known = 0 if graph is None or not graph.fits(weights, self._versions(snapshot)) else len(graph.neighbours)
         if (snapshot.n_items - known) * snapshot.n_items <= _AT_ONCE:
             self.build(snapshot, weights)
         elif graph is None or len(graph.neighbours) < snapshot.n_items:
@@ -94,7 +93,7 @@ class Graphs:
         """
         with self._building:  # searches go on meanwhile
             graph = self._stored(snapshot)
-            if graph is not None and not graph.fits(weights, self._versions()):
+            if graph is not None and not graph.fits(weights, self._versions(snapshot)):
                 graph = None
             with self._lock:
                 if graph is not None and self._current is not None and self._current[1] is graph:
@@ -103,7 +102,7 @@ class Graphs:
             known = None if graph is None else graph.neighbours
             similarity = self._similarity(snapshot, used)
             built = build_neighbours(similarity, snapshot.present, NEAREST, known=known, progress=progress)
-            stored = StoredGraph(built, used, self._versions())
+            stored = StoredGraph(built, used, self._versions(snapshot))
             _save(self._collection.folder, stored)
             operator = built.operator()
             with self._lock:
@@ -127,8 +126,11 @@ class Graphs:
 
         return similarity
 
-    def _versions(self) -> dict[str, str]:
-        return {one.name: one.version for one in self._collection.descriptors()}
+    @staticmethod
+    def _versions(snapshot: Snapshot) -> dict[str, str]:
+        """The descriptors behind the similarities, with their scales."""
+        versions = {one[0]: one[1] for one in snapshot.state if isinstance(one, tuple)}
+        return {name: f"{versions[name]} {sorted(snapshot.scales[name].items())}" for name in snapshot.vectors}
 
     def _stored(self, snapshot: Snapshot) -> StoredGraph | None:
         """The graph that is at hand, maybe of fewer items than there are now."""
@@ -136,7 +138,7 @@ class Graphs:
             if self._current is not None and self._current[0] is snapshot:
                 return self._current[1]
             graph = _load(self._collection.folder)
-            if graph is None or graph.versions != self._versions() or len(graph.neighbours) > snapshot.n_items:
+            if graph is None or graph.versions != self._versions(snapshot) or len(graph.neighbours) > snapshot.n_items:
                 return None
             if len(graph.neighbours) == snapshot.n_items and not graph.neighbours.lost(snapshot.present).any():
                 self._current = (snapshot, graph, graph.neighbours.operator())
@@ -146,10 +148,12 @@ class Graphs:
 def _load(folder: Path) -> StoredGraph | None:
     """The graph of a collection, if there is one; a damaged one is made again."""
     try:
-        with np.load(folder / NEIGHBOURS, allow_pickle=False) as found:
+        file = io.BytesIO((folder / NEIGHBOURS).read_bytes())
+        with np.load(file, allow_pickle=False) as found:
             about = json.loads(str(found["about"]))
-            return StoredGraph(Neighbours(found["ids"], found["similarities"]), about["weights"], about["versions"])
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile):
+            neighbours = Neighbours(found["ids"].astype(np.int32), found["similarities"].astype(np.float32))
+            return StoredGraph(neighbours, about["weights"], about["versions"])
+    except Exception:  # a damaged file can fail in any way: it is made again
         return None
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from hashlib import sha256
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,13 +17,14 @@ from rankloom.features import Features
 from rankloom.queries import Query
 from rankloom.rankers import OnlinePassiveAggressiveRanker
 
-__all__ = ["Library", "LibraryState", "preferences"]
+__all__ = ["Library", "LibraryState", "Past", "preferences"]
 
 # Similarities differ by a tenth or so between items; times this, a preference that the start knows has a margin of 1.
 GAIN = 10.0
 C = 0.03
 CHECKPOINT = 50  # marks between two states on disk
 MOST_PAIRS = 40  # preferences that a mark makes with earlier ones
+LOOK_BACK = 400  # earlier marks that are looked at for them
 
 
 class LibraryState(NamedTuple):
@@ -41,22 +44,41 @@ class LibraryState(NamedTuple):
         return float(1.0 - now @ then / size) if size > 0 else 0.0
 
 
-def preferences(mark: StoredMark, earlier: Iterable[StoredMark]) -> list[tuple[int, int]]:
+class Past:
+    """What a user had said in a query so far: the last grade of each item, latest last."""
+
+    def __init__(self, earlier: Iterable[StoredMark] = ()):
+        self.grades: dict[int, float] = {}
+        for mark in earlier:
+            self.add(mark)
+
+    def add(self, mark: StoredMark) -> None:
+        """Take one more mark."""
+        if mark.over is None:
+            self.grades.pop(mark.item, None)
+            self.grades[mark.item] = mark.grade
+
+
+def preferences(mark: StoredMark, past: Past, together: Container[int] = ()) -> list[tuple[int, int]]:
     """What a mark says together with earlier ones of its query and user, as pairs (better, worse) of items.
 
     A higher grade is preferred to a lower one, an item to the one it was preferred to, and a right one to those above
     it that were passed over.
+
+    Parameters
+    ----------
+    mark : the mark.
+    past : what was said before.
+    together : items that were marked in the same breath; they were not passed over.
     """
     if mark.over is not None:
         return [(mark.item, mark.over)]
-    standing = {one.item: one.grade for one in earlier if one.over is None}  # the last grade of each item
-    standing.pop(mark.item, None)
-    pairs = []
-    for item, grade in list(standing.items())[::-1]:
-        if grade != mark.grade:
+    pairs: list[tuple[int, int]] = []
+    for item, grade in islice(reversed(past.grades.items()), LOOK_BACK):
+        if item != mark.item and grade != mark.grade and len(pairs) < MOST_PAIRS:
             pairs.append((mark.item, item) if mark.grade > grade else (item, mark.item))
-    pairs = pairs[:MOST_PAIRS]
-    return pairs + [(mark.item, item) for item in mark.skipped if item not in standing]
+    over = [item for item in mark.skipped if item not in past.grades and item not in together and item != mark.item]
+    return pairs + [(mark.item, item) for item in over]
 
 
 class Library:
@@ -72,6 +94,7 @@ class Library:
     start : the weights before the first mark.
     features_of : phi of a stored query, or None if it cannot be asked any more.
     first : learn from the marks after this one.
+    basis : what phi depends on; states of another basis are not used.
     """
 
     def __init__(
@@ -81,11 +104,14 @@ class Library:
         start: Mapping[str, float],
         features_of: Callable[[Query], Features | None],
         first: int = 0,
+        *,
+        basis: str = "",
     ):
         self._collection, self._names, self._features_of = collection, names, features_of
         self.start = {name: float(start.get(name, 0.0)) for name in names}
         self._first = first
         self._last = first
+        self._basis = sha256(basis.encode()).hexdigest()
         self.n_marks = 0
         self._ranker = self._fresh()
 
@@ -102,7 +128,7 @@ class Library:
 
     def again(self) -> Library:
         """The library before the first mark."""
-        return Library(self._collection, self._names, self.start, self._features_of, self._first)
+        return Library(self._collection, self._names, self.start, self._features_of, self._first, basis=self._basis)
 
     def catch_up(self, until: int | None = None) -> bool:
         """Learn from marks that came since, and forget those that were taken back. Returns whether anything changed.
@@ -121,22 +147,24 @@ class Library:
             return False
         if upto != self.n_marks:
             self._resume()
-        queries: dict[str, Features | None] = {}
-        for mark in marks(self._collection, after=self._last, until=until):
-            self._learn(mark, queries)
+        fresh = marks(self._collection, after=self._last, until=until)
+        said = _Said(self._collection, fresh, self._asked)
+        for mark in fresh:
+            self._learn(mark, said)
             self._last, self.n_marks = mark.id, self.n_marks + 1
             if self.n_marks % CHECKPOINT == 0 and until is None:
                 self._checkpoint()
         return True
 
-    def _learn(self, mark: StoredMark, queries: dict[str, Features | None]) -> None:
-        pairs = preferences(mark, marks(self._collection, mark.qid, mark.user, until=mark.id - 1))
-        if not pairs:
-            return
-        if mark.qid not in queries:
-            queries[mark.qid] = self._asked(mark.qid)
-        features = queries[mark.qid]
+    def _learn(self, mark: StoredMark, said: _Said) -> None:
+        past, together = said.before(mark)
+        pairs = preferences(mark, past, together)
+        past.add(mark)
+        features = said.phi(mark.qid) if pairs else None
         if features is None:
+            return
+        pairs = [pair for pair in pairs if max(pair) <= len(features)]
+        if not pairs:
             return
         items = sorted({item for pair in pairs for item in pair})
         rows: IntArray = np.array(items) - 1
@@ -153,6 +181,7 @@ class Library:
     def _checkpoint(self) -> None:
         ranker = self._ranker
         state = {
+            "basis": self._basis,
             "names": self._names,
             "start": self.start,
             "first": self._first,
@@ -171,7 +200,8 @@ class Library:
         rows = self._collection.db.execute("SELECT mark, state FROM library ORDER BY mark DESC").fetchall()
         for mark, text in rows:
             state: dict[str, Any] = json.loads(text)
-            if state["names"] == self._names and state["start"] == self.start and state["first"] == self._first:
+            mine = {"basis": self._basis, "names": self._names, "start": self.start, "first": self._first}
+            if all(state.get(name) == value for name, value in mine.items()):
                 for name in _STATE:
                     setattr(self._ranker, name, np.array(state[name], dtype=np.float64))
                 self._last, self.n_marks = mark, state["n_marks"]
@@ -186,3 +216,26 @@ class Library:
 
 _STANDING = "SELECT count(*) FROM qrels WHERE undone IS NULL AND id > ? AND id <= ?"
 _STATE = ("coef_", "last_coef_", "first_coef_", "drag_", "sums_")
+
+
+class _Said:
+    """What new marks are to be learned with: the marks before each, those given together with it, and phi."""
+
+    def __init__(self, collection: Collection, fresh: Sequence[StoredMark], asked: Callable[[str], Features | None]):
+        self._collection, self._asked = collection, asked
+        self._pasts: dict[tuple[str, str], Past] = {}
+        self._phis: dict[str, Features | None] = {}
+        self._together: dict[tuple[str, str, str], set[int]] = {}
+        for mark in fresh:
+            self._together.setdefault((mark.qid, mark.user, mark.at), set()).add(mark.item)
+
+    def before(self, mark: StoredMark) -> tuple[Past, set[int]]:
+        key = (mark.qid, mark.user)
+        if key not in self._pasts:
+            self._pasts[key] = Past(marks(self._collection, *key, until=mark.id - 1))
+        return self._pasts[key], self._together[*key, mark.at]
+
+    def phi(self, qid: str) -> Features | None:
+        if qid not in self._phis:
+            self._phis[qid] = self._asked(qid)
+        return self._phis[qid]

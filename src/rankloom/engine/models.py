@@ -58,7 +58,7 @@ def judged(collection: Collection, features_of: Callable[[Query], Features | Non
             grades[mark.qid, f"{mark.user} {mark.id}"] = {mark.item: 1.0, mark.over: 0.0}
             continue
         mine = grades.setdefault((mark.qid, mark.user), {})
-        for item in mark.skipped:
+        for item in mark.skipped:  # a grade of its own, earlier or later, takes the place of this
             mine.setdefault(item, 0.0)
         mine[mark.item] = mark.grade
     X, y, qid, ids, names = [], [], [], [], None
@@ -67,6 +67,7 @@ def judged(collection: Collection, features_of: Callable[[Query], Features | Non
         features = None if row is None else features_of(Query.from_json(json.loads(row[0])))
         if features is None or len(set(items.values())) < 2:
             continue
+        items = {item: grade for item, grade in items.items() if item <= len(features)}
         names = features.names
         rows = np.array([*items]) - 1
         X.append(np.stack([features.column(place, rows) for place in range(features.shape[1])], axis=1))
@@ -205,6 +206,12 @@ def roll_back(collection: Collection) -> int | None:
             raise ValueError("no model was ever put in use: there is nothing to go back to")
         db.execute("DELETE FROM uses WHERE id = ?", row)
     return model_in_use(collection)
+
+
+def last_mark(collection: Collection, number: int | None) -> int:
+    """The last mark that a version has learned from."""
+    row = collection.db.execute("SELECT last_mark FROM models WHERE id = ?", (number,)).fetchone()
+    return 0 if row is None or row[0] is None else int(row[0])
 
 
 def load_scorer(collection: Collection, number: int) -> RankerScorer:

@@ -32,7 +32,10 @@ def see(collection: Collection, image: NDArray[Any], names: Sequence[str]) -> Se
     """Describe a picture."""
     from rankloom.descriptors.faces import faces
 
-    return Seen(describe_picture(collection, image, sorted(names)), float(faces(image)[0]))
+    found = describe_picture(collection, image, sorted(names))
+    # As they are kept: a picture looks the same now and after it was kept.
+    vectors = {name: vector.astype(np.float16).astype(np.float32) for name, vector in found.items()}
+    return Seen(vectors, float(faces(image)[0]))
 
 
 def crop(image: NDArray[Any], region: tuple[float, float, float, float]) -> NDArray[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,29 +15,34 @@ from rankloom.collection import Collection
 from rankloom.collection.marks import marks as stored_marks
 from rankloom.core import FloatArray, IntArray
 from rankloom.engine import models
-from rankloom.engine.answers import Answer, Followed, Found, Ranking, diversified
+from rankloom.engine.answers import Answer, Found, Ranking, diversified
+from rankloom.engine.cutoff import suggest_cutoff
 from rankloom.engine.examples import Examples
+from rankloom.engine.following import follow as follow_told
+from rankloom.engine.following import offsets_of, told_by
 from rankloom.engine.graphs import Graphs
 from rankloom.engine.library import Library, LibraryState
 from rankloom.engine.scorers import RankerScorer, Scorer, WeightScorer
 from rankloom.engine.settings import Settings
-from rankloom.engine.snapshot import CONCEPT, FACES, Snapshot, allowed_by, state_of, take_snapshot
+from rankloom.engine.snapshot import FACES, TAGS, TEXT, Snapshot, allowed_by, state_of, take_snapshot
+from rankloom.engine.view import View
 from rankloom.features import Features
 from rankloom.index import ExactIndex, Index
 from rankloom.neighbours import Neighbours
 from rankloom.priors import prior_weights
 from rankloom.queries import Query
-from rankloom.relevance import NEAREST, follow_marks, spread_scores
+from rankloom.relevance import NEAREST, spread_scores
 from rankloom.rerank import RERANKERS, rerank
 
 __all__ = ["METHODS", "SearchEngine"]
 
-NEIGHBOURS = NEAREST
 METHODS = ("experts", *RERANKERS)
 _CANDIDATES = 5000  # items that an approximate index proposes to a search
 _CACHE_BYTES = 256 * 2**20
 _RERANKED = 200  # results that a reranker or diversity reorders
 _ENCODER_WEIGHT = 1.0
+_FACE_WEIGHT = 0.1
+_MOST_MARKS = 300  # marks of a query that teach at once; the others keep their places
 
 
 class _Base(NamedTuple):
@@ -63,6 +68,7 @@ class SearchEngine:
         self._examples = Examples(collection)
         self._settings = Settings(collection)
         self._library: Library | None = None
+        self._library_of: tuple[Any, ...] = ()
         self._model: tuple[int | None, RankerScorer | None] = (None, None)
         self._graphs = Graphs(collection)
         self._bases: OrderedDict[Any, _Base] = OrderedDict()
@@ -73,8 +79,9 @@ class SearchEngine:
 
     def snapshot(self) -> Snapshot:
         """What is in the collection now; searches look for changes themselves."""
+        change = self._change()  # before the state: what is committed in between is seen next time
         current = self._snapshot
-        if current is not None and getattr(self._seen_by, "seen", None) == (self._change(), current.state):
+        if current is not None and getattr(self._seen_by, "seen", None) == (change, current.state):
             return current
         with self._lock:
             if self._snapshot is None or self._snapshot.state != state_of(self.collection):
@@ -83,7 +90,7 @@ class SearchEngine:
                 self._bases.clear()
                 self._columns.clear()
             current = self._snapshot
-        self._seen_by.seen = (self._change(), current.state)
+        self._seen_by.seen = (change, current.state)
         return current
 
     def _change(self) -> tuple[int, ...]:
@@ -96,77 +103,61 @@ class SearchEngine:
         if self._given is not None:
             return dict(self._given)
         encoders = self._examples.encoders()
-        start = {**prior_weights(name for name in snapshot.vectors if name not in encoders), FACES: 0.1}
+        start = {**prior_weights(name for name in snapshot.vectors if name not in encoders), FACES: _FACE_WEIGHT}
         return {**start, **{f"{name}.cosine": _ENCODER_WEIGHT for name in encoders if name in snapshot.vectors}}
 
-    def _learned(self, snapshot: Snapshot) -> Library:
-        """The library weights, up to date with the log of marks."""
+    def _view(self) -> View:
+        """The items and the weights of this moment."""
+        snapshot = self.snapshot()
         with self._lock:
+            settings = self._settings.read()
             used = models.model_in_use(self.collection)
             if self._model[0] != used:
                 self._model = (used, None if used is None else models.load_scorer(self.collection, used))
-                self._library = None
-            if self._library is None:
-                start, first, scorer = self._start(snapshot), self._settings.since, self._model[1]
+            since = (id(snapshot), used, settings.since)
+            if self._library is None or self._library_of != since:
+                start, first, scorer = self._start(snapshot), settings.since, self._model[1]
                 if scorer is not None:
                     start = models.linear_weights(scorer) or start
-                    version = next(one for one in models.list_models(self.collection) if one.id == used)
-                    first = max(first, version.last_mark or 0)
-                self._library = Library(self.collection, snapshot.names, start, self._features_of, first).open()
-            elif self._library.catch_up():
-                self._bases.clear()
-            return self._library
+                    first = max(first, models.last_mark(self.collection, used))
+                features_of = partial(self._features_of, snapshot)
+                self._library = Library(
+                    self.collection, snapshot.names, start, features_of, first, basis=snapshot.basis
+                ).open()
+                self._library_of = since
+            else:
+                self._library.catch_up()
+            library = self._library
+            locked = {name: value for name, value in settings.locked.items() if name in library.start}
+            return View(snapshot, {**library.weights, **locked}, library.start, self._model)
 
-    def _features_of(self, query: Query) -> Features | None:
+    def _features_of(self, snapshot: Snapshot, query: Query) -> Features | None:
         try:
-            return self.features(query)
+            return self._features(snapshot, query)
         except ValueError:
             return None  # an example of the query is gone
 
     @property
     def library(self) -> LibraryState:
         """The weights of all experts: now, at the start, which are locked, and from how many marks."""
-        library = self._learned(self.snapshot())
-        locked = self._settings.locked
-        weights = {**library.weights, **{name: value for name, value in locked.items() if name in library.start}}
-        return LibraryState(weights, library.start, frozenset(locked), library.n_marks)
+        with self._lock:
+            view = self._view()
+            assert self._library is not None
+            locked = frozenset(self._settings.read().locked)
+            return LibraryState(dict(view.weights), dict(view.start), locked, self._library.n_marks)
 
     @property
     def weights(self) -> dict[str, float]:
         """The weights of the experts now."""
-        return self.library.weights
-
-    def _scorer(self, query: Query) -> Scorer:
-        """What ranks a query: the model in use, or the library weights."""
-        state = self.library
-        asked = {} if query.concept is None else {f"{CONCEPT}{query.concept}": 1.0}
-        model = self._model[1]
-        if model is None or models.linear_weights(model) is not None:
-            return WeightScorer({**state.weights, **asked})
-        return replace(model, kept={**model.kept, **asked})
-
-    def _kernel(self) -> dict[str, float]:
-        """Weights of a similarity between items: those of the library that are not negative, with the sum 1."""
-        names = {expert.name for expert in self.snapshot().experts}
-        weights = {name: max(weight, 0.0) for name, weight in self.weights.items() if name in names}
-        total = sum(weights.values())
-        if total == 0:
-            weights = dict.fromkeys(names, 1.0)
-            total = float(len(names)) or 1.0
-        return {name: weight / total for name, weight in weights.items() if weight}
-
-    def _fused(self) -> dict[str, float]:
-        """Weights of the similarity behind the neighbour graph: those of the library, sizes with the sum 1."""
-        names = {expert.name for expert in self.snapshot().experts}
-        weights = {name: weight for name, weight in self.weights.items() if name in names and weight}
-        total = sum(abs(weight) for weight in weights.values())
-        return {name: weight / total for name, weight in weights.items()} if total else self._kernel()
+        return dict(self._view().weights)
 
     # Queries ---------------------------------------------------------------------------------------------------------
 
     def features(self, query: Query) -> Features:
         """The lazy matrix phi of a query: one row an item, one column an expert."""
-        snapshot = self.snapshot()
+        return self._features(self.snapshot(), query)
+
+    def _features(self, snapshot: Snapshot, query: Query) -> Features:
         if query.empty:
             raise ValueError("the query is empty: give words or an example")
         if query.concept is not None and query.concept not in snapshot.concepts:
@@ -177,18 +168,19 @@ class SearchEngine:
 
     def scores(self, query: Query) -> FloatArray:
         """What the experts say of every item, without marks and neighbours."""
-        return self._base(query, self._scorer(query)).scores
+        view, query = self._view(), self._examples.keyed(query)
+        return self._base(view, query, view.scorer(query), view.key).scores
 
-    def _base(self, query: Query, scorer: Scorer) -> _Base:
+    def _base(self, view: View, query: Query, scorer: Scorer, scorer_key: Any, more: IntArray | None = None) -> _Base:
         """phi and the scores of the experts; those of the last queries are kept."""
-        snapshot = self.snapshot()
-        key = (query.qid, id(snapshot), repr(scorer) if isinstance(scorer, WeightScorer) else id(scorer))
+        snapshot = view.snapshot
+        key = (query.qid, query.concept, scorer_key, () if more is None else tuple(more.tolist()))
         with self._lock:
             if key in self._bases:
                 self._bases.move_to_end(key)
                 return self._bases[key]
-        phi = self.features(query)
-        rows = self._chosen(query, snapshot)
+        phi = self._features(snapshot, query)
+        rows = self._chosen(query, snapshot, more)
         scores = self._at_once(query, snapshot, scorer, phi) if rows is None else None
         if scores is None:
             scores = scorer.scores(phi, rows)
@@ -217,21 +209,27 @@ class SearchEngine:
         rest = WeightScorer({name: weight for name, weight in scorer.weights.items() if name not in visual})
         return rest.scores(phi) + snapshot.similarity(sightings[0].vectors, scorer.weights)
 
-    def _chosen(self, query: Query, snapshot: Snapshot) -> IntArray | None:
-        """The items that an approximate index proposes; None for all, as where words count too."""
+    def _chosen(self, query: Query, snapshot: Snapshot, more: IntArray | None) -> IntArray | None:
+        """The items that an approximate index proposes, and some more; None for all, as where words count too."""
         if isinstance(self._index, ExactIndex) or query.text.strip() or query.concept is not None:
             return None
+        with self._lock:
+            self._index.grow(snapshot.vectors)
         sightings, _ = self._examples.sightings(query, snapshot)
-        return self._index.candidates([one.vectors for one in sightings if one.weight > 0], _CANDIDATES)
+        rows = self._index.candidates([one.vectors for one in sightings if one.weight > 0], _CANDIDATES)
+        if rows is None:
+            return None
+        rows = np.union1d(rows, np.empty(0, dtype=np.int64) if more is None else more)
+        return np.asarray(rows[rows < snapshot.n_items], dtype=np.int64)
 
-    def _column(self, snapshot: Snapshot, kernel: Mapping[str, float], item: int) -> NDArray[np.float32]:
+    def _column(self, view: View, item: int) -> NDArray[np.float32]:
         """The similarity of all items to one; those of the last marks are kept."""
-        key = (id(snapshot), item, tuple(kernel.items()))
+        key = (id(view.snapshot), item, tuple(view.kernel.items()))
         with self._lock:
             if key in self._columns:
                 self._columns.move_to_end(key)
                 return self._columns[key]
-        found = snapshot.similarity(snapshot.vectors_of(item - 1), kernel)
+        found = view.snapshot.similarity(view.snapshot.vectors_of(item - 1), view.kernel)
         with self._lock:
             self._columns[key] = found
             room = max(64, _CACHE_BYTES // max(1, found.nbytes))
@@ -239,72 +237,58 @@ class SearchEngine:
                 self._columns.popitem(last=False)
         return found
 
-    def rank(
-        self, query: Query, *, user: str = "", diffusion: bool = True, follow: bool = True, scorer: Scorer | None = None
-    ) -> Ranking:
+    def rank(self, query: Query, *, user: str = "", diffusion: bool = True, follow: bool = True) -> Ranking:
         """All scores of a query and what they are made of.
 
         Parameters
         ----------
         query, user, diffusion, follow : as for `search`.
-        scorer : what ranks, unless it is the model in use.
         """
-        snapshot = self.snapshot()
-        query = self._examples.keyed(query)
-        chosen = self._scorer(query) if scorer is None else scorer
-        phi, base, scored = self._base(query, chosen)
-        followed = self._followed(snapshot, query, user, base) if follow else None
+        view = self._view()
+        return self._rank(view, self._examples.keyed(query), user, diffusion=diffusion, follow=follow)
+
+    def _rank(
+        self,
+        view: View,
+        query: Query,
+        user: str,
+        *,
+        diffusion: bool = True,
+        follow: bool = True,
+        model: int | None = None,
+    ) -> Ranking:
+        """The same in one view of the collection; by another model if one is given."""
+        snapshot = view.snapshot
+        if model is None:
+            scorer, key = view.scorer(query), view.key
+        else:
+            scorer, key = models.load_scorer(self.collection, model), (id(snapshot), model)
+        marks = stored_marks(self.collection, query.qid, user) if follow else []
+        told = told_by(marks, snapshot.n_items)
+        marked: IntArray = np.array(sorted(told.grades), dtype=np.int64) - 1
+        phi, base, scored = self._base(view, query, scorer, key, marked if len(marked) else None)
+        wanted = any(one.weight > 0 for one in query.examples)
+        followed = None
+        if told.n_marks:
+            most = int(np.clip(_CACHE_BYTES // max(1, 4 * snapshot.n_items), 30, _MOST_MARKS))
+            followed = follow_told(told, base, partial(self._column, view), example=wanted, most=most)
         scores = base if followed is None else followed.scores(base)
         spread, operator = None, None
-        plain = any(one.weight > 0 for one in query.examples)
-        if diffusion and snapshot.present.sum() > 3 * NEIGHBOURS and (plain or followed is not None):
-            graph = self._graphs.ready(snapshot, self._fused())
+        if diffusion and snapshot.present.sum() > 3 * NEAREST and (wanted or followed is not None):
+            graph = self._graphs.ready(snapshot, view.fused)
             if graph is not None:
-                wrong = None if followed is None else followed.wrong
                 neighbours, operator = graph
+                wrong = [item - 1 for item, grade in told.grades.items() if grade <= 0]
                 spread = spread_scores(
-                    scores, neighbours, operator, snapshot.present & scored, barred=wrong, followed=followed is not None
+                    scores,
+                    neighbours,
+                    operator,
+                    snapshot.present & scored,
+                    barred=np.array(wrong, dtype=np.int64),
+                    followed=followed is not None,
                 )
-        total = scores if spread is None else spread.total
-        offsets = {}
-        if followed is not None:
-            size = float(np.ceil(np.ptp(total)) + 1.0)
-            for item, grade in zip(followed.items, followed.grades, strict=True):
-                offsets[item - 1] = size * (max(grade, 1.0) if grade > 0 else -1.0)
-        return Ranking(phi, chosen, base, scored, followed, scores, spread, operator, offsets)
-
-    def _followed(self, snapshot: Snapshot, query: Query, user: str, base: FloatArray) -> Followed | None:
-        """The marks of a query as a score."""
-        grades: dict[int, float] = {}
-        soft: dict[int, float] = {}
-        for mark in stored_marks(self.collection, query.qid, user):
-            if mark.item > snapshot.n_items:
-                continue
-            if mark.over is None:
-                grades[mark.item] = mark.grade
-            elif mark.over <= snapshot.n_items:
-                soft[mark.item], soft[mark.over] = 0.5, -0.5
-        told = {**{item: sign for item, sign in soft.items() if item not in grades}, **grades}
-        if not told:
-            return None
-        items = sorted(told)
-        kernel = self._kernel()
-        columns = np.stack([self._column(snapshot, kernel, item) for item in items])
-        rows: IntArray = np.array(items) - 1
-        gram = np.asarray(columns[:, rows], dtype=np.float64)
-        highest = max(1.0, max(told.values()))
-        targets = np.array([1.0 if told[item] > 0 else -1.0 for item in items])
-        weights = np.array([max(told[item], 0.1) / highest if told[item] > 0 else 1.0 for item in items])
-        weights[[items.index(item) for item in soft if item not in grades]] = 0.5
-        if any(one.weight > 0 for one in query.examples):  # the query is itself an example of what is right
-            size = max(float(np.abs(base).max()), 1e-12)
-            column = base / size
-            gram = np.block([[np.ones((1, 1)), column[rows][None]], [column[rows][:, None], gram]])
-            found = follow_marks(gram, np.append(1.0, targets), np.append(1.0, weights))
-            found[0] /= size
-        else:
-            found = np.append(1.0, follow_marks(gram, targets, weights))
-        return Followed(tuple(items), tuple(told[item] for item in items), columns, found)
+        offsets = offsets_of(told, scores if spread is None else spread.total)
+        return Ranking(view, query, phi, scorer, base, scored, told, followed, scores, spread, operator, offsets)
 
     def search(
         self,
@@ -340,51 +324,61 @@ class SearchEngine:
             raise ValueError(f"diversity must be from 0 to 1, got {diversity!r}")
         if method not in METHODS:
             raise ValueError(f"unknown method {method!r}; known are {', '.join(METHODS)}")
-        snapshot = self.snapshot()
         ranking = self.rank(query, user=user, diffusion=diffusion, follow=follow)
-        total = ranking.total
-        rows = np.flatnonzero(self._allowed(snapshot, query, ranking))
-        order = rows[np.lexsort((rows, -total[rows]))]
+        order, total = self._ordered(ranking)
         others: dict[int, list[int]] = {}
         if collapse:
-            order, others = self._collapsed(order)
+            order, others = self._collapsed(ranking.view, order)
+        moved = np.zeros(len(total))
         if method != "experts" and len(order) > 2:
-            total, order = self._reranked(snapshot, total, order, method)
+            order, moved = self._reranked(ranking, order, total, method)
         if diversity and len(order) > 2:
-            order = self._diversified(snapshot, total, order, diversity)
+            order = self._diversified(ranking, order, total, diversity)
+        cut = suggest_cutoff(total[order], ranking) if method == "experts" and not diversity else None
         page = order[offset : offset + k]
-        followed = ranking.followed
-        grades = {} if followed is None else dict(zip(followed.items, followed.grades, strict=True))
-        found = tuple(
-            Found(
-                place,
-                item.id,
-                item.path,
-                float(total[item.id - 1]),
-                item.start,
-                item.end,
-                ranking.why(item.id - 1) if explain else None,
-                grades.get(item.id),
-                tuple(others.get(item.id - 1, ())),
-            )
-            for place, item in enumerate(self.collection.items((page + 1).tolist()), offset + 1)
-        )
-        return Answer(found, len(order), None, ranking.spread is not None, len(grades))
+        found = []
+        for place, item in enumerate(self.collection.items((page + 1).tolist()), offset + 1):
+            row = item.id - 1
+            why = None
+            if explain:
+                why = ranking.why(row)
+                if moved[row]:
+                    why[method] = float(moved[row])
+            score = float(total[row] + moved[row])
+            more = (why, ranking.told.grades.get(item.id), tuple(others.get(row, ())))
+            found.append(Found(place, item.id, item.path, score, item.start, item.end, *more))
+        return Answer(tuple(found), len(order), cut, ranking.spread is not None, ranking.told.n_marks)
 
-    def _allowed(self, snapshot: Snapshot, query: Query, ranking: Ranking) -> NDArray[np.bool_]:
+    def _ordered(self, ranking: Ranking) -> tuple[IntArray, FloatArray]:
+        """The rows of all results, best first, and all scores; ties by row number."""
+        total = ranking.total
+        rows = np.flatnonzero(self._allowed(ranking))
+        return rows[np.lexsort((rows, -total[rows]))], total
+
+    def _allowed(self, ranking: Ranking) -> NDArray[np.bool_]:
         """Which items may be results."""
-        allowed = snapshot.present & allowed_by(self.collection, query.filters, snapshot.n_items)
-        allowed &= ~snapshot.excluded(query.text)
-        allowed &= ranking.scored
+        snapshot, query = ranking.view.snapshot, ranking.query
+        allowed = snapshot.present & ranking.scored & ~snapshot.excluded(query.text)
+        allowed &= allowed_by(self.collection, query.filters, snapshot.n_items)
         if not query.examples and query.concept is None and ranking.followed is None:
-            allowed &= ranking.base > 0  # words that an item does not have are no evidence for it
+            allowed &= self._has_evidence(ranking)
         return allowed
 
-    def _collapsed(self, order: IntArray) -> tuple[IntArray, dict[int, list[int]]]:
+    def _has_evidence(self, ranking: Ranking) -> NDArray[np.bool_]:
+        """Which items have something of a query of words: words that an item does not have are no evidence for it."""
+        snapshot, phi = ranking.view.snapshot, ranking.phi
+        if any(encoder is not None and name in snapshot.vectors for name, encoder in self._examples.encoders().items()):
+            return np.ones(snapshot.n_items, dtype=bool)  # an encoder compares the words with every picture
+        found = np.zeros(snapshot.n_items, dtype=bool)
+        for name in (TEXT, TAGS, FACES):
+            found |= phi.column(phi.names.index(name)) != 0
+        return found
+
+    def _collapsed(self, view: View, order: IntArray) -> tuple[IntArray, dict[int, list[int]]]:
         """The best of each group of near duplicates, and the others of its group."""
         from rankloom.collection import duplicate_groups
 
-        state = self.snapshot().state
+        state = view.snapshot.state
         with self._lock:
             if self._duplicates is None or self._duplicates[0] != state:
                 groups = duplicate_groups(self.collection)
@@ -405,24 +399,32 @@ class SearchEngine:
         return np.array(kept, dtype=np.int64), others
 
     def _reranked(
-        self, snapshot: Snapshot, total: FloatArray, order: IntArray, method: str
-    ) -> tuple[FloatArray, IntArray]:
-        """Let the looks of the best results reorder them."""
+        self, ranking: Ranking, order: IntArray, total: FloatArray, method: str
+    ) -> tuple[IntArray, FloatArray]:
+        """Let the looks of the best results reorder them; marked ones keep their places at the ends."""
+        snapshot = ranking.view.snapshot
+        first, middle, last = _parted(order, ranking.offsets)
+        top, rest = middle[:_RERANKED], middle[_RERANKED:]
+        moved = np.zeros(len(total))
+        if len(top) < 3 or not snapshot.vectors:
+            return order, moved
         name = "semantic" if "semantic" in snapshot.vectors else next(iter(snapshot.vectors))
-        top = order[:_RERANKED]
         some = rerank(total[top], np.asarray(snapshot.vectors[name][top], np.float64), method=method)
-        total = total.copy()
-        rest = order[_RERANKED:]
-        total[top] = some
-        if len(rest):
-            total[rest] += min(0.0, float(some.min()) - float(total[rest].max()) - 1e-9)
-        return total, np.concatenate([top[np.lexsort((top, -some))], rest])
+        floor = float(total[rest].max()) if len(rest) else float(total[top].min())
+        ceiling = float(total[first].min()) if len(first) else np.inf
+        span = float(np.ptp(some)) or 1.0
+        room = min(max(float(total[top].max()) - floor, 1e-6), ceiling - floor)
+        moved[top] = floor + room * (0.01 + 0.98 * (some - some.min()) / span) - total[top]  # between their neighbours
+        return np.concatenate([first, top[np.lexsort((top, -some))], rest, last]), moved
 
-    def _diversified(self, snapshot: Snapshot, total: FloatArray, order: IntArray, diversity: float) -> IntArray:
-        top = order[:_RERANKED]
-        kernel = self._kernel()
-        similarity = np.array([self._column(snapshot, kernel, row + 1)[top] for row in top.tolist()], np.float64)
-        return np.concatenate([diversified(top, total[top], similarity, diversity), order[_RERANKED:]])
+    def _diversified(self, ranking: Ranking, order: IntArray, total: FloatArray, diversity: float) -> IntArray:
+        first, middle, last = _parted(order, ranking.offsets)
+        top = middle[:_RERANKED]
+        if len(top) < 2:
+            return order
+        columns = [self._column(ranking.view, row + 1)[top] for row in top.tolist()]
+        chosen = diversified(top, total[top], np.array(columns, np.float64), diversity)
+        return np.concatenate([first, chosen, middle[_RERANKED:], last])
 
     def compare(self, query: Query, a: int, b: int, *, user: str = "", diffusion: bool = True) -> dict[str, float]:
         """Why item a is above item b: the differences of what each part added, largest first; they sum to that of the
@@ -446,10 +448,17 @@ class SearchEngine:
     def neighbours(self, progress: Callable[[int, int, str], None] = lambda *_: None) -> Neighbours:
         """The neighbour graph, built or brought up to date, and kept with the collection.
 
-        It is built anew if the library weights have moved far from those that it was made with.
+        It is made with the weights that the library started with, and anew when a model with other weights is in use.
 
         Parameters
         ----------
         progress : called with the number of items done, of all, and a text.
         """
-        return self._graphs.build(self.snapshot(), self._fused(), progress)
+        view = self._view()
+        return self._graphs.build(view.snapshot, view.fused, progress)
+
+
+def _parted(order: IntArray, offsets: Mapping[int, float]) -> tuple[IntArray, IntArray, IntArray]:
+    """Results that marks put first, those in between, and those that marks put last."""
+    signs = np.array([np.sign(offsets.get(row, 0.0)) for row in order.tolist()])
+    return order[signs > 0], order[signs == 0], order[signs < 0]

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import json
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
 from rankloom.collection import Collection
 
-__all__ = ["Settings"]
+__all__ = ["Set", "Settings"]
 
 _KEY = "library"
+
+
+class Set(NamedTuple):
+    """The weights that learning leaves alone, and the last mark that the library does not learn from."""
+
+    locked: dict[str, float]
+    since: int
 
 
 class Settings:
@@ -19,6 +26,11 @@ class Settings:
     def __init__(self, collection: Collection):
         self._collection = collection
 
+    def read(self) -> Set:
+        """What is set now."""
+        found = self._read()
+        return Set(dict(found["locked"]), int(found["since"]))
+
     def _read(self) -> dict[str, Any]:
         row = self._collection.db.execute("SELECT value FROM meta WHERE key = ?", (_KEY,)).fetchone()
         return {"locked": {}, "since": 0} if row is None else json.loads(row[0])
@@ -26,16 +38,6 @@ class Settings:
     def _write(self, found: dict[str, Any]) -> None:
         with self._collection.transaction() as db:
             db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_KEY, json.dumps(found)))
-
-    @property
-    def locked(self) -> dict[str, float]:
-        """The weights that learning leaves alone."""
-        return dict(self._read()["locked"])
-
-    @property
-    def since(self) -> int:
-        """The last mark that the library does not learn from."""
-        return int(self._read()["since"])
 
     def lock(self, name: str, value: float | None) -> None:
         """Keep a weight at a value; None lets it go."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,9 @@ cara retrato persona gente hombre mujer niño niña
 人 脸 人物 男人 女人 孩子
 """
 _PEOPLE = frozenset(place_terms(_PEOPLE_WORDS).terms)
+
+
+_FIXED = 4  # where the part of a state begins that says how items are described, not which there are
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +76,11 @@ class Snapshot:
         """The columns of phi."""
         concepts = [f"{CONCEPT}{name}" for name in sorted(self.concepts)]
         return [*(expert.name for expert in self.experts), TEXT, TAGS, FACES, *concepts]
+
+    @cached_property
+    def basis(self) -> str:
+        """What phi depends on beside the query and the item: another basis gives other numbers."""
+        return json.dumps([self.scales, self.state[_FIXED:]], sort_keys=True, default=str)
 
     def features(self, query: Query, sightings: Sequence[Sighting], faces: Sequence[float]) -> Features:
         """The lazy matrix phi of a query: one row an item, one column an expert.
@@ -150,23 +159,28 @@ def state_of(collection: Collection) -> tuple[Any, ...]:
         *db.execute("SELECT count(*), coalesce(max(rowid), 0) FROM texts").fetchone(),
         *db.execute("SELECT count(*) FROM files").fetchone(),
         *db.execute("SELECT count(*), coalesce(max(at), '') FROM concepts").fetchone(),
-        *((one.name, one.version, one.rows) for one in collection.descriptors()),
+        *((one.name, one.version, one.rows >= len(collection)) for one in collection.descriptors()),
     )
 
 
 def take_snapshot(collection: Collection, before: Snapshot | None = None) -> Snapshot:
     """See what is in a collection now; what an earlier snapshot knows of texts is used again."""
-    state = state_of(collection)
-    n_items = state[0]
     numbers = measured(collection)
-    vectors = {name: collection.vectors(name) for name in sorted(numbers.scales)}
-    text, tags = _texts(collection, state, before)
+    collection.db.execute("BEGIN")  # all that is read below is of one moment
+    try:
+        state = state_of(collection)
+        n_items = state[0]
+        stored = [one for one in collection.descriptors() if one.rows >= n_items and one.name in numbers.scales]
+        vectors = {one.name: collection.vectors(one.name)[:n_items] for one in stored}
+        text, tags = _texts(collection, state, before)
+        counts = collection.db.execute("SELECT faces FROM items ORDER BY id").fetchall()
+        concepts = concept_scores(collection, vectors)
+        present = collection.present()
+    finally:
+        collection.db.execute("COMMIT")
     for one in (text, tags):
         one.count(numbers.counted)
-    counts = collection.db.execute("SELECT faces FROM items ORDER BY id").fetchall()
-    faces = np.array([np.nan if count is None else count for (count,) in counts], dtype=np.float64)[:n_items]
-    concepts = concept_scores(collection, vectors)
-    present = collection.present()[:n_items]
+    faces = np.array([np.nan if count is None else count for (count,) in counts], dtype=np.float64)
     return Snapshot(state, n_items, vectors, numbers.scales, present, faces, text, tags, concepts)
 
 

@@ -29,10 +29,11 @@ def most_telling(
     column : the similarities of all rows to one.
     """
     scores = ranking.scores if ranking.spread is None else ranking.spread.total
-    right = wrong = np.empty(0, dtype=np.int64)
-    if ranking.followed is not None:
-        wrong = ranking.followed.wrong
-        right = np.setdiff1d(np.array(ranking.followed.items) - 1, wrong)
+    grades = ranking.told.grades
+    right, wrong = (
+        np.array([item - 1 for item, grade in grades.items() if (grade > 0) == kind], dtype=np.int64)
+        for kind in (True, False)
+    )
     return tell_most(scores, allowed, n, column, border_between(scores, right, wrong, allowed))
 
 

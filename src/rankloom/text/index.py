@@ -243,7 +243,7 @@ class TextIndex:
         if whole is not None and whole not in numbers:
             numbers.append(whole)
         if most is not None and len(numbers) > most:
-            frequencies = _frequencies(state.segments, numbers)
+            frequencies = _frequencies(state, numbers)
             numbers = [numbers[i] for i in np.argsort(-frequencies, kind="stable")[:most]]
         return [segment.group(numbers) for segment in state.segments]
 
@@ -302,16 +302,13 @@ def _contributions(weight: np.float32, counts: Ints, norms: Scores) -> Scores:
     return frequencies
 
 
-def _frequencies(segments: Iterable[Segment], numbers: Sequence[int]) -> Longs:
-    """How many items have each term."""
-    wanted = np.asarray(numbers, dtype=np.int64)
-    total = np.zeros(len(wanted), np.int64)
-    for segment in segments:
-        if not len(segment.terms):
-            continue
-        at = np.minimum(np.searchsorted(segment.terms, wanted), len(segment.terms) - 1)
-        total += np.where(segment.terms[at] == wanted, segment.frequencies[at], 0)
-    return total
+def _frequencies(state: _State, numbers: Sequence[int]) -> Longs:
+    """How many of the counted items have each term."""
+    found = [
+        sum(int(np.searchsorted(segment.occurrences(number).rows, state.counted)) for segment in state.segments)
+        for number in numbers
+    ]
+    return np.array(found, dtype=np.int64)
 
 
 def _flags(found: Iterable[Occurrences], n: int) -> Flags:
