@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 from benchmarks.harness import SHARED, Bar, at_least, at_most
-from benchmarks.packs import collection_of, pack
+from benchmarks.packs import PACKS, collection_of, pack
 from rankloom.collection import Collection, Mark
 from rankloom.core import RankingData
 from rankloom.descriptors import CLASSICAL, PRESETS
@@ -15,7 +15,7 @@ from rankloom.engine import Engine
 from rankloom.queries import Example, Query
 from rankloom.rankers import OnlinePassiveAggressiveRanker
 from rankloom.simulate import simulate
-from rankloom.trials import Described, learned_weights, simulate_users
+from rankloom.trials import Described, fit_cutoff, judge_cutoff, learned_weights, search_lists, simulate_users
 
 TITLE = "Learning from marks"
 BEST = "kernel and means + neighbours"
@@ -32,7 +32,7 @@ def run() -> list[Bar]:
         values = found.mean(BEST)
         what = f"Caltech-101, {name}, AP at first {values[0]:.3f}, after three rounds of 20 marks"
         bars.append(at_least("6a", what, values[-1], limit, ""))
-    return [*bars, *_progressive(classical), _one_mark()]
+    return [*bars, *_progressive(classical), _one_mark(), *_cutoffs()]
 
 
 def _progressive(data: Described) -> list[Bar]:
@@ -52,6 +52,20 @@ def _progressive(data: Described) -> list[Bar]:
         at_least("6b", f"{what}, after them", float(run.gain[200:].mean()), 0.11, ""),
         Bar("6b", "judged queries until the mean gain is above 0", "about 10", str(early), None),
     ]
+
+
+def _cutoffs() -> list[Bar]:
+    """Ends of lists suggested by what was learned on the two other packs."""
+    packs = {name: pack(name).only(PRESETS["fast"]) for name in PACKS}
+    lists = {name: search_lists(data, data.start) for name, data in packs.items()}
+    bars = []
+    for left, mine in lists.items():
+        numbers = fit_cutoff([some for name, some in lists.items() if name != left])
+        found = judge_cutoff(mine, numbers)
+        what = f"suggested end of lists, {left}: precision {found.precision:.2f}, recall {found.recall:.2f}"
+        bars.append(Bar("-", f"{what}; F1 / that of the best end", "-", f"{found.f1:.2f} / {found.best_f1:.2f}", None))
+    print("numbers of all packs:", fit_cutoff([*lists.values()]))
+    return bars
 
 
 def _one_mark() -> Bar:
