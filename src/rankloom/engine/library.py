@@ -20,7 +20,7 @@ from rankloom.rankers import OnlinePassiveAggressiveRanker
 __all__ = ["Library", "LibraryState", "Past", "preferences"]
 
 # Similarities differ by a tenth or so between items; times this, a preference that the start knows has a margin of 1.
-GAIN = 10.0
+GAIN = 30.0
 C = 0.03
 CHECKPOINT = 50  # marks between two states on disk
 MOST_PAIRS = 40  # preferences that a mark makes with earlier ones
