@@ -2,20 +2,31 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test bench clean
+.PHONY: demo test browser bench soak clean
 
 demo: .venv/.runtime
 	$(BIN)/rankloom demo
 
-test: .venv/.test
+test: .venv/.test browser
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -q
 
+# The tests of the page drive the system's Chromium; where it can be installed, it is.
+browser:
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || { \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
+	  else echo "no Chromium here: the tests of the page are left out"; fi; }
+
 bench: .venv/.bench
 	$(BIN)/python -m benchmarks
+
+# Minutes of load on this machine's own address: users, an indexer, and a server that is killed.
+soak: .venv/.test
+	$(BIN)/python -m benchmarks.soak
 
 .venv/.runtime: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Rankloom needs Python 3.11 or newer; name one with: make PYTHON=python3.12 ...")'

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from rankloom.groups import group_rows, preferences
 from rankloom.losses import LOSSES, smoothed_hinge
 from rankloom.rankers import _kernels
+from rankloom.rankers._kernels.panels import aligned, cut, empty, fill, sweep
 from rankloom.rankers._risks import QuadraticPairs, pair_risk
 
 LOGISTIC = LOSSES["logistic"]
@@ -392,3 +393,32 @@ def test_medians_of_runs_and_columns():
 def test_an_exact_half_takes_the_lower_value():
     assert medians([[1.0], [2.0], [3.0], [4.0]], [1, 1, 1, 1], [0, 4])[0, 0] == 2.0
     assert medians([[5.0], [1.0]], [3, 3], [0, 2])[0, 0] == 1.0
+
+
+@pytest.mark.parametrize("d", [1, 5, 8, 17, 40, 41, 48, 50, 104])
+def test_a_sweep_updates_and_multiplies(d):
+    rng = np.random.default_rng(d)
+    square, long = rng.normal(size=(d, d)), (d + 15) // 16 * 16
+    vectors = aligned(3, long)
+    vectors[:] = 0.0
+    known, x, found = vectors
+    known[:d], x[:d] = rng.normal(size=(2, d))
+    panels = cut(d)
+    assert panels[:-1, 2].sum() == -(-d // 8)
+    matrix = aligned(panels[-1, 0] // 8, 8).reshape(-1)
+    assert all(array.ctypes.data % 64 == 0 for array in (matrix, known, x, found))
+    fill(matrix, panels, square)
+    sweep(matrix, panels, known, 0.3, x, found)
+    result = np.empty((d, d))
+    empty(matrix, panels, result)
+    expected = square - 0.3 * np.outer(known[:d], known[:d])
+    np.testing.assert_allclose(result, expected, rtol=1e-13, atol=1e-13)
+    np.testing.assert_allclose(found[:d], expected.T @ x[:d], rtol=1e-12, atol=1e-12)
+    assert not found[d:].any()
+
+    square[0, 0] = -0.0
+    fill(matrix, panels, square)
+    known[:] = 0.0
+    sweep(matrix, panels, known, 0.0, x, found)
+    empty(matrix, panels, result)
+    assert result.tobytes() == square.tobytes()

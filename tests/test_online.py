@@ -17,6 +17,7 @@ from rankloom.rankers import (
     OnlinePassiveAggressiveRanker,
     OnlinePerceptronRanker,
     RankSVM,
+    _kernels,
 )
 from rankloom.triplets import sample_triplets
 
@@ -91,6 +92,59 @@ def test_batches_single_preferences_and_json_continue_bit_for_bit(ranker, tmp_pa
         resumed.learn_one(X[i], X[j])
     for name in ("coef_", "last_coef_", "drag_", "sums_"):
         np.testing.assert_array_equal(getattr(resumed, name), getattr(at_once, name))
+
+
+WIDTHS = [1, 7, 8, 9, 36, 48, 49, 97, 130]  # one panel of vectors and several, full and padded
+
+
+@pytest.mark.parametrize("d", WIDTHS)
+def test_full_covariance_of_any_width(d):
+    X, pairs, _ = stream(13, d=d)
+    pairs[::7, 1] = pairs[::7, 0]
+    found = OnlineConfidenceRanker(0.5, average=False).partial_fit_triplets(X, pairs)
+    w, sigma, updates = np.zeros(d), np.eye(d), 0
+    for i, j in pairs:
+        x = X[i] - X[j]
+        loss = max(0.0, 1.0 - w @ x)
+        if loss > 0 and x @ x > 0:
+            updates += 1
+            beta = 1 / (x @ sigma @ x + 0.5)
+            w, sigma = w + loss * beta * sigma @ x, sigma - beta * np.outer(sigma @ x, sigma @ x)
+    assert found.report().n_updates == updates
+    np.testing.assert_allclose(found.coef_, w, rtol=1e-8, atol=1e-11)
+    np.testing.assert_allclose(found.covariance_, sigma, rtol=1e-8, atol=1e-11)
+
+
+@pytest.mark.parametrize("d", WIDTHS)
+def test_full_covariance_is_the_same_bits_in_pieces_and_anywhere_in_memory(d):
+    X, pairs, _ = stream(14, d=d)
+    expected = OnlineConfidenceRanker().partial_fit_triplets(X, pairs)
+
+    def shifted(array, places):
+        memory = np.empty(array.size + places)
+        memory[places:] = array.ravel()
+        return memory[places:].reshape(array.shape)
+
+    for places, piece in ((0, 1), (1, 13), (3, 50), (6, 299)):
+        w, drag, sums, covariance, reference = (
+            shifted(array, places) for array in (np.zeros(d), np.zeros(d), np.zeros(15), np.eye(d), np.empty(0))
+        )
+        for start in range(0, len(pairs), piece):
+            part = pairs[start : start + piece]
+            _kernels.stream.confidence_full(shifted(X, places), part, 1.0, w, drag, sums, covariance, reference)
+        for array, name in ((w, "last_coef_"), (drag, "drag_"), (sums, "sums_"), (covariance, "covariance_")):
+            assert array.tobytes() == getattr(expected, name).tobytes()
+
+
+def test_full_covariance_keeps_what_it_learned_before_a_bad_row():
+    X, pairs, _ = stream(15, d=9)
+    ranker, expected = OnlineConfidenceRanker(), OnlineConfidenceRanker().partial_fit_triplets(X, pairs[:100])
+    table = np.vstack([X, np.full(9, np.inf)])
+    pairs[100] = len(X), 0
+    with pytest.raises(ValueError, match=f"row {len(X)}"):
+        ranker.partial_fit_triplets(table, pairs)
+    for name in ("last_coef_", "drag_", "sums_", "covariance_"):
+        np.testing.assert_array_equal(getattr(ranker, name), getattr(expected, name))
 
 
 def test_state_does_not_grow_with_the_stream(tmp_path):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from rankloom.rankers._kernels.panels import LANES, aligned, cut, empty, fill, sweep
 from rankloom.rankers._kernels.prefetch import LINE, fetch_pair
 
 # Which step is taken.
@@ -136,46 +137,43 @@ def _products(w, x):
     return margin, norm
 
 
-# The two loops over the matrix are functions of their own: among others the compiler does not vectorise them.
 @njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
-def _multiply(matrix, x, out):
-    """out = matrix x, four rows at a time."""
-    d = len(x)
-    for q in range(d // 4):
-        p = 4 * q
-        first, second, third, fourth = matrix[p], matrix[p + 1], matrix[p + 2], matrix[p + 3]
-        s0 = s1 = s2 = s3 = 0.0
-        for c in range(d):
-            s0 += x[c] * first[c]
-            s1 += x[c] * second[c]
-            s2 += x[c] * third[c]
-            s3 += x[c] * fourth[c]
-        out[p], out[p + 1], out[p + 2], out[p + 3] = s0, s1, s2, s3
-    for p in range(d // 4 * 4, d):
-        total = 0.0
-        for c in range(d):
-            total += x[c] * matrix[p, c]
-        out[p] = total
+def _dot(a, b):
+    total = 0.0
+    for c in range(len(a)):
+        total += a[c] * b[c]
+    return total
 
 
-@njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
-def _shrink(matrix, x, factor):
-    """matrix -= factor x x'."""
-    d = len(x)
-    for p in range(d):
-        scaled = factor * x[p]
-        for c in range(d):
-            matrix[p, c] -= scaled * x[c]
+@njit(cache=True)
+def _move(w, drag, direction, step, before):
+    for c in range(len(w)):
+        change = step * direction[c]
+        w[c] += change
+        drag[c] += before * change
 
 
 @njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
 def confidence_full(X, pairs, r, w, drag, sums, covariance, reference):
-    """AROW with a full covariance; as `first_order`."""
+    """AROW with a full covariance; as `first_order`.
+
+    The covariance shrinks along a direction only while it is multiplied by the next difference: one pass over the
+    matrix an update, and one at the end. When the pass is made changes no bit of it, so calls may end anywhere.
+    """
     d = len(w)
     tracked = len(reference) == d
     apart = LINE // X.itemsize
-    x = np.empty(d)
-    direction = np.empty(d)
+    # With zeros up to a length of which vector loops leave no rest.
+    vectors = aligned(5, (d + 15) // 16 * 16)
+    vectors[:] = 0.0
+    x, weights, pull, direction, found = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4]
+    weights[:d] = w
+    pull[:d] = drag
+    panels = cut(d)
+    matrix = aligned(panels[-1, 0] // LANES, LANES).reshape(-1)
+    filled = False
+    shrink = 0.0
+    bad = -1
     for t in range(len(pairs)):
         fetch_pair(X, pairs, t, apart)
         i, j = pairs[t, 0], pairs[t, 1]
@@ -183,28 +181,32 @@ def confidence_full(X, pairs, r, w, drag, sums, covariance, reference):
             x[c] = np.float64(X[i, c]) - np.float64(X[j, c])
         # Apart from the loop that stores x: sums in a loop with stores may be added up in an order that depends on
         # where the arrays lie, and a resumed stream must give the same bits.
-        margin, norm = _products(w, x)
+        margin, norm = _products(weights, x)
         if not (abs(margin) < np.inf and norm < np.inf):  # isfinite() is optimised away under reassociation
-            return t
+            bad = t
+            break
         loss = max(0.0, 1.0 - margin)
         before = sums[ROUNDS]
         _count(sums, margin, loss, norm)
         if tracked:
             _count_reference(sums, reference, X, i, j, loss)
         if loss > 0.0 and norm > 0.0:
-            _multiply(covariance, x, direction)
-            variance = 0.0
-            for c in range(d):
-                variance += x[c] * direction[c]
-            shrink = 1.0 / (variance + r)
+            if not filled:  # single preferences that teach nothing need no matrix
+                fill(matrix, panels, covariance)
+                filled = True
+            sweep(matrix, panels, direction, shrink, x, found)
+            for c in range(len(found)):  # as a slice or by turns it would take longer
+                direction[c] = found[c]
+            shrink = 1.0 / (_dot(x, direction) + r)
             step = loss * shrink
             _count_update(sums, step, loss, norm)
-            for c in range(d):
-                change = step * direction[c]
-                w[c] += change
-                drag[c] += before * change
-            _shrink(covariance, direction, shrink)
-    return -1
+            _move(weights, pull, direction, step, before)
+    if filled:
+        sweep(matrix, panels, direction, shrink, x, found)
+        empty(matrix, panels, covariance)
+        w[:] = weights[:d]
+        drag[:] = pull[:d]
+    return bad
 
 
 @njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
