@@ -18,7 +18,7 @@ from rankloom.simulate import simulate
 from rankloom.trials import Described, fit_cutoff, judge_cutoff, learned_weights, search_lists, simulate_users
 
 TITLE = "Learning from marks"
-BEST = "kernel and means + neighbours"
+BEST = "engine + neighbours"
 
 
 def run() -> list[Bar]:

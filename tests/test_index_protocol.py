@@ -1,6 +1,7 @@
 """Indexes and the neighbour graph: the same answers however they were made, kept, grown, damaged or moved."""
 
 import gc
+import json
 import os
 import warnings
 from contextlib import contextmanager
@@ -22,10 +23,6 @@ from tests.archives import alike, copied, like, make, picture, write_pictures
 faiss = pytest.importorskip("faiss")
 N = 48
 GRAPH = "neighbours.npz"
-
-
-def bug(reason):
-    return pytest.mark.xfail(strict=True, reason=f"bug: {reason}")
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +52,35 @@ def with_faiss(collection, stored=None):
 
 
 def test_exact_index_takes_all():
-    assert ExactIndex().candidates([{"lbp": np.ones(3)}], 1) is None
+    exact = ExactIndex()
+    exact.grow({"lbp": np.ones((4, 3), np.float16)})
+    assert exact.candidates([{"lbp": np.ones(3)}], 1) is None
+
+
+class Odd:
+    """An index that anybody could write: items with odd numbers, and what it was told of."""
+
+    def __init__(self):
+        self.n = []
+
+    def grow(self, vectors):
+        self.n.append(len(vectors["lbp"]))
+
+    def candidates(self, sightings, n):
+        return np.arange(0, self.n[-1], 2)
+
+
+def test_any_index_that_keeps_to_the_protocol_works(changing, tmp_path):
+    chosen = Odd()
+    engine = Engine(changing, dict(alike(changing).weights), index=chosen)
+    exact = [one for one in ids(alike(changing).search(like(3), N, diffusion=False)) if one % 2]
+    assert ids(engine.search(like(3), N, diffusion=False)) == exact
+    assert len(engine.search(Query("things"), N)) == N  # words count: all items
+    cv2.imwrite(str(tmp_path / "new.png"), picture((30, 30, 200), 99))
+    index(changing, [tmp_path / "new.png"], workers=0)
+    assert N + 1 in ids(engine.search(like(3), 100))
+    assert chosen.n[0] == N
+    assert chosen.n[-1] == N + 1
 
 
 def test_faiss_candidates_are_the_nearest_by_cosine(tmp_path):
@@ -63,8 +88,10 @@ def test_faiss_candidates_are_the_nearest_by_cosine(tmp_path):
     stored = rng.normal(size=(300, 16)).astype(np.float16)
     stored[7] = 0
     found = FaissIndex(stored[:200], "d")
-    found.grow(stored)
-    found.grow(stored)
+    found.grow({"d": stored, "other": stored[:5]})
+    found.grow({"d": stored})
+    found.grow({"other": stored})
+    found.grow({"d": stored[:10]})
     assert len(found) == 300
     unit = stored.astype(np.float32) / np.maximum(
         np.linalg.norm(stored.astype(np.float32), axis=1, keepdims=True), 1e-9
@@ -84,7 +111,6 @@ def test_faiss_candidates_are_the_nearest_by_cosine(tmp_path):
     assert found.recall(stored[:20], best[:20], 5) == pytest.approx(1.0, abs=0.02)
 
 
-@bug("FAISS asserts k > 0 when the index is empty")
 def test_an_empty_faiss_index_has_no_candidates():
     found = FaissIndex(np.zeros((0, 4), np.float16), "d").candidates([{"d": np.ones(4)}], 3)
     assert found is None or found.tolist() == []
@@ -97,7 +123,6 @@ def test_an_engine_with_all_candidates_is_exact(original, query):
     np.testing.assert_allclose([one.score for one in some], [one.score for one in exact], atol=1e-5)
 
 
-@bug("the index of an engine does not grow with the collection: new items are never found")
 def test_an_engine_with_an_index_finds_new_items(changing, tmp_path):
     engine = with_faiss(changing)
     engine.search(like(3))
@@ -106,14 +131,12 @@ def test_an_engine_with_an_index_finds_new_items(changing, tmp_path):
     assert ids(engine.search(like(N + 1), 1, diffusion=False)) == [N + 1]
 
 
-@bug("an item that was marked right is not shown unless the index proposes it")
 def test_a_marked_item_is_shown_whatever_the_index_proposes(changing):
     engine = with_faiss(changing, changing.vectors("lbp")[:20])
     engine.feedback(like(3), [Mark(40, 1.0)])
     assert ids(engine.search(like(3), N))[0] == 40
 
 
-@bug("rows of an index that is ahead of the collection are asked for")
 def test_an_index_that_knows_more_than_the_collection(changing):
     stored = np.vstack([changing.vectors("lbp"), changing.vectors("lbp")])
     assert len(with_faiss(changing, stored).search(like(3), 100)) == N
@@ -130,9 +153,11 @@ def scratch(collection, target):
 
 
 def brute(engine, present, k=10):
+    """The neighbours by the weights that the library started with."""
     snapshot = engine.snapshot()
-    weights = {name: value for name, value in engine.weights.items() if "." in name and "bm25" not in name}
-    total = sum(weights.values())
+    visual = {expert.name for expert in snapshot.experts}
+    weights = {name: value for name, value in engine.library.start.items() if name in visual}
+    total = sum(abs(value) for value in weights.values())
     rows = []
     for row in range(len(present)):
         found = snapshot.similarity(snapshot.vectors_of(row), {name: one / total for name, one in weights.items()})
@@ -162,7 +187,6 @@ def test_a_grown_graph_equals_one_from_scratch(changing, tmp_path):
         np.testing.assert_allclose(found.similarities, anew.similarities, atol=1e-5)  # symmetric to single precision
 
 
-@bug("similarities under the scales of before the collection doubled stay in the graph")
 def test_a_grown_graph_equals_one_from_scratch_when_the_collection_doubles(changing, tmp_path):
     engine = alike(changing)
     engine.neighbours()
@@ -191,7 +215,20 @@ def test_removed_files_leave_the_graph(tmp_path):
         np.testing.assert_array_equal(engine.neighbours().ids, brute(engine, np.ones(40, bool)))
 
 
-@bug("similarities are not symmetric to the last bit, and an item that comes back goes behind its equals")
+def assert_same_but_for_equals(found, anew, atol=1e-5):
+    """The same neighbours, where those whose similarities are equal to single precision may stand for each other."""
+    # Similarities are symmetric to about 1e-6 only, and a grown graph has some from the other side: which of several
+    # files with the same pixels comes first, or is the last that still fits in, may differ.
+    np.testing.assert_allclose(found.similarities, anew.similarities, atol=atol)
+    np.testing.assert_array_equal(found.ids < 0, anew.ids < 0)
+    for mine, theirs, values in zip(found.ids, anew.ids, anew.similarities, strict=True):
+        assert len({*mine[mine >= 0]}) == (mine >= 0).sum()
+        sure = values > values[-1] + 2 * atol  # the others may have an equal outside of the list
+        assert {*mine[sure]} == {*theirs[sure]}
+        for one, place in zip(mine[sure], np.flatnonzero(sure), strict=True):
+            assert abs(values[theirs == one][0] - values[place]) <= 2 * atol
+
+
 def test_removed_and_returned_files_with_twins(tmp_path):
     pictures = tmp_path / "pictures"
     pictures.mkdir()
@@ -205,11 +242,11 @@ def test_removed_and_returned_files_with_twins(tmp_path):
         for path in held:
             path.unlink()
         index(opened, [pictures], workers=0)
-        np.testing.assert_array_equal(engine.neighbours().ids, scratch(opened, tmp_path / "one").ids)
+        assert_same_but_for_equals(engine.neighbours(), scratch(opened, tmp_path / "one"))
         for path, found in held.items():
             path.write_bytes(found)
         index(opened, [pictures], workers=0)
-        np.testing.assert_array_equal(engine.neighbours().ids, scratch(opened, tmp_path / "two").ids)
+        assert_same_but_for_equals(engine.neighbours(), scratch(opened, tmp_path / "two"))
 
 
 @given(st.data())
@@ -230,15 +267,68 @@ def test_any_history_gives_the_graph_of_the_end(data):
         np.testing.assert_array_equal(known.ids, anew.ids)
 
 
-def test_the_graph_is_made_anew_when_the_weights_have_moved(changing):
+def test_the_graph_follows_the_weights_of_the_start_only(changing):
     engine = alike(changing)
     before = engine.neighbours()
+    written = os.stat(changing.folder / GRAPH).st_mtime_ns
     engine.set_weight("lbp.l1", 50.0)
-    after = engine.neighbours()
-    assert (before.ids != after.ids).any()
-    np.testing.assert_array_equal(after.ids, brute(engine, np.ones(N, bool)))
-    engine.lock("lbp.l1", False)
+    engine.feedback(
+        like(1), [*(Mark(item, 1.0) for item in range(30, 40)), *(Mark(item, 0.0) for item in range(2, 12))]
+    )
+    assert engine.weights["lbp.l1"] == 50.0
+    assert engine.library.moved > 0.02  # far enough, if it were what counts
     np.testing.assert_array_equal(engine.neighbours().ids, before.ids)
+    assert os.stat(changing.folder / GRAPH).st_mtime_ns == written
+    engine.reset_library()
+    np.testing.assert_array_equal(engine.neighbours().ids, before.ids)
+
+
+def test_the_graph_is_made_anew_for_an_engine_that_starts_with_other_weights(changing):
+    before = alike(changing).neighbours()
+    other = Engine(changing, {**alike(changing).weights, "lbp.l1": 50.0})
+    after = other.neighbours()
+    assert (before.ids != after.ids).any()
+    np.testing.assert_array_equal(after.ids, brute(other, np.ones(N, bool)))
+    np.testing.assert_array_equal(alike(changing).neighbours().ids, before.ids)
+
+
+def test_the_graph_is_made_anew_when_a_linear_model_is_put_in_use(changing):
+    engine = alike(changing)
+    before = engine.neighbours()
+    for item in range(1, N, 5):
+        wanted = changing.items([item])[0].path.split("/")[-2]
+        kinds = {one.id: one.path.split("/")[-2] for one in changing.items([*range(1, N + 1, 3)])}
+        engine.feedback(like(item), [Mark(one, float(found == wanted)) for one, found in kinds.items() if one != item])
+    number = engine.train("rlr").id
+    for model in (None, number):
+        engine.use(model)
+        found = engine.neighbours()
+        np.testing.assert_array_equal(found.ids, brute(engine, np.ones(N, bool)))
+        assert (found.ids != before.ids).any() == (model is not None)
+        np.testing.assert_array_equal(alike(changing).neighbours().ids, found.ids)
+    engine.use(engine.train("rankboost").id)  # not linear: it has no weights of its own
+    np.testing.assert_array_equal(engine.neighbours().ids, before.ids)
+
+
+@pytest.mark.parametrize("what", ["descriptor", "version", "scales"])
+def test_the_graph_is_made_anew_when_descriptors_change(changing, tmp_path, what):
+    alike(changing).neighbours()
+    file = changing.folder / GRAPH
+    if what == "descriptor":
+        index(changing, descriptors=["wavelet"], workers=0)
+    else:  # as if it had been made by an older version, or with other scales
+        with np.load(file) as held:
+            kept = dict(held)
+        about = json.loads(str(kept["about"]))
+        old = about["versions"]["lbp"].partition(" ")
+        about["versions"]["lbp"] = f"older {old[2]}" if what == "version" else f"{old[0]} []"
+        kept["similarities"] = kept["similarities"] * 0
+        np.savez(file, **{**kept, "about": np.array(json.dumps(about))})
+    engine = alike(changing)
+    assert not engine.neighbours_ready
+    found, anew = engine.neighbours(), scratch(changing, tmp_path / "scratch")
+    np.testing.assert_array_equal(found.ids, anew.ids)
+    np.testing.assert_array_equal(found.similarities, anew.similarities)
 
 
 def test_the_graph_is_used_by_another_engine(changing):
@@ -283,7 +373,6 @@ def test_a_damaged_graph_is_made_again(changing):
             np.testing.assert_array_equal(alike(changing).neighbours().ids, expected.ids)
 
 
-@bug("numpy leaves a file that is no archive open")
 def test_a_damaged_graph_is_closed(changing):
     alike(changing).neighbours()
     file = changing.folder / GRAPH
@@ -295,7 +384,6 @@ def test_a_damaged_graph_is_closed(changing):
     assert not found
 
 
-@bug("zipfile and numpy raise other errors than those that are waited for when a header is damaged")
 def test_a_graph_with_a_damaged_header_is_made_again(changing):
     expected = alike(changing).neighbours()
     file = changing.folder / GRAPH

@@ -19,10 +19,6 @@ N = 48
 NOT_LINEAR = ("rankboost", "irankboost", "ranknet", "lambdamart")
 
 
-def bug(reason):
-    return pytest.mark.xfail(strict=True, reason=f"bug: {reason}")
-
-
 @pytest.fixture(scope="module")
 def original(tmp_path_factory):
     pictures = write_pictures(tmp_path_factory.mktemp("pictures"))
@@ -118,12 +114,7 @@ def test_a_model_in_use_ranks_and_explains(taught, ranker):
     np.testing.assert_array_equal(again.rank(like(3)).total, taught.rank(like(3)).total)
 
 
-@pytest.mark.parametrize("ranker", [
-    "rlr", "ranksvm",
-    "ranknet",
-    *(pytest.param(one, marks=bug("which items have the words is asked of the score, whose zero means nothing here"))
-      for one in ("rankboost", "irankboost", "lambdamart")),
-])  # fmt: skip
+@pytest.mark.parametrize("ranker", ["rlr", "ranksvm", *NOT_LINEAR])
 def test_words_find_the_same_items_whatever_the_model(taught, ranker):
     words = ("boat", "red boat", "xyzzy", "things -red")
     before = [sorted(ids(taught.search(Query(word), N, user="another"))) for word in words]
@@ -131,7 +122,6 @@ def test_words_find_the_same_items_whatever_the_model(taught, ranker):
     assert [sorted(ids(taught.search(Query(word), N, user="another"))) for word in words] == before
 
 
-@bug("which items have the words is asked of the score: a concept with a weight makes every item an answer")
 def test_words_find_the_same_items_when_a_concept_has_a_weight(fresh):
     engine = alike(fresh)
     grey = [item for item in range(1, N + 1) if kind(fresh, item) == "grey_things"]
@@ -143,7 +133,6 @@ def test_words_find_the_same_items_when_a_concept_has_a_weight(fresh):
     assert [sorted(ids(engine.search(Query(word), N))) for word in ("boat", "xyzzy")] == before
 
 
-@bug("scores are kept by the id of a scorer that is gone, which the next one may have")
 def test_another_model_gives_its_own_scores(taught):
     numbers = [taught.train(ranker).id for ranker in ("rankboost", "irankboost", "ranknet", "lambdamart")]
     expected = {}
@@ -218,14 +207,15 @@ def quality(engine, items, **options):
 def test_the_library_learns_which_expert_to_trust(fresh):
     names = [name for name in alike(fresh).weights if "." in name and "bm25" not in name]
     # Only the colour moments tell the kinds apart, and they have next to no say at the start.
-    bad = {name: 1.0 for name in names if name.startswith(("lbp", "gabor", "gist", "hog"))}
-    engine = Engine(fresh, {**bad, "color_moments.l1": 0.01})
+    bad = [name for name in names if name.startswith(("lbp", "gabor", "gist", "hog"))]
+    # As sizes of weights at the start are: how fast marks move them depends on it.
+    engine = Engine(fresh, {**dict.fromkeys(bad, 1 / len(bad)), "color_moments.l1": 0.01 / len(bad)})
     unseen = range(2, N, 7)
     before = quality(engine, unseen, diffusion=False)
     for item in [one for one in range(1, N + 1) if one not in unseen][:30]:
         judge(engine, like(item), kind(fresh, item), [one for one in range(1, N + 1, 4) if one != item])
     after = quality(engine, unseen, diffusion=False)
-    assert after > before + 0.05
+    assert after > before + 0.2
     curve = engine.learning_curve()
     assert np.mean([one["learned"] for one in curve[10:]]) > np.mean([one["start"] for one in curve[10:]])
 
@@ -289,7 +279,6 @@ def test_pictures_are_kept_once_and_found_again(fresh):
         engine.search(Query(examples=(Example(picture="0" * 32),)))
 
 
-@bug("a kept picture has vectors in half precision, the same picture in memory has not")
 def test_a_picture_gives_the_same_scores_and_lessons_after_reopening(fresh):
     engine = alike(fresh)
     query = Query(examples=(Example(image=rgb(fresh, 7)[5:, :50].copy()),))

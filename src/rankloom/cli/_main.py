@@ -12,11 +12,16 @@ from rankloom import __version__
 from rankloom.cli.bench import bench
 from rankloom.cli.collection import descriptors, duplicates, export, index, info, verify
 from rankloom.cli.compare import compare
+from rankloom.cli.concepts import concepts
 from rankloom.cli.demo import demo
+from rankloom.cli.export_model import export_model
+from rankloom.cli.learning import feedback, models, train
 from rankloom.cli.letor import evaluate, fit, predict
 from rankloom.cli.prior import train_prior
+from rankloom.cli.quality import evaluate_collection
 from rankloom.cli.sample import sample
 from rankloom.cli.search import search
+from rankloom.cli.serve import serve
 from rankloom.cli.simulate import simulate
 
 
@@ -30,7 +35,7 @@ class OneLineErrors(click.Group):
             warnings.showwarning = _say
             try:
                 return super().invoke(ctx)
-            except (ValueError, OSError, ImportError, MemoryError) as error:
+            except (ValueError, KeyError, OSError, ImportError, MemoryError) as error:
                 if isinstance(error, BrokenPipeError):
                     raise
                 raise click.ClickException(_one_line(error)) from error
@@ -41,7 +46,8 @@ def _one_line(error: BaseException) -> str:
         return f"{error.filename}: no such file or folder"
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{error.filename}: {error.strerror}"
-    return " ".join(str(error).split()) or type(error).__name__
+    text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+    return " ".join(text.split()) or type(error).__name__
 
 
 def _say(message: Warning | str, *_: Any, **__: Any) -> None:
@@ -62,7 +68,7 @@ def main() -> None:
 
 
 for command in (
-    demo, index, search, info, verify, export, duplicates, descriptors, fit, predict, evaluate, compare, simulate,
-    train_prior, bench, sample,
+    demo, index, search, serve, feedback, train, models, concepts, info, verify, export, duplicates, descriptors, fit,
+    predict, evaluate, compare, export_model, evaluate_collection, simulate, train_prior, bench, sample,
 ):  # fmt: skip
     main.add_command(command)

@@ -24,12 +24,8 @@ _UNATTENDED = 300.0  # seconds that the page is there where nobody can press Ctr
 
 
 @click.command()
-@click.option(
-    "--folder", type=click.Path(file_okay=False), help="Where the sample goes, if not to the data folder."
-)
-@click.option(
-    "--pictures", default=_PICTURES, show_default=True, type=click.IntRange(min=60), help="How many."
-)
+@click.option("--folder", type=click.Path(file_okay=False), help="Where the sample goes, if not to the data folder.")
+@click.option("--pictures", default=_PICTURES, show_default=True, type=click.IntRange(min=60), help="How many.")
 @click.option("--port", default=8765, show_default=True, type=click.IntRange(0, 65535), help="Of the page; 0 for any.")
 @click.option("--serve/--no-serve", default=True, help="Whether to serve the page at the end.")
 @click.option("--seconds", type=float, help="Stop serving after so long; without a terminal after five minutes.")

@@ -44,7 +44,7 @@ def feedback(
     as_json: bool,
     **asked: Any,
 ) -> None:
-    """Mark results of a query as right or wrong; the next search knows. `export --what marks` writes them as qrels.
+    """Mark results of a query as right or wrong; the next search knows. `export FILE --marks` writes them as qrels.
 
     \b
     Example:

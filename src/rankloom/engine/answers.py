@@ -84,7 +84,7 @@ class Followed:
 
     Parameters
     ----------
-    items : the marked items j.
+    items : the marked items j; 0 for the examples of the query.
     targets : 1 for right, -1 for wrong.
     columns : K, the similarities of all items to each marked one, one row a marked item.
     coefficients : of the query, of each marked item, and the constant.
@@ -151,9 +151,14 @@ class Ranking:
         through = factor * (1.0 if self.followed is None else float(self.followed.coefficients[0]))
         why = {name: through * value for name, value in self.scorer.parts(self.phi, row).items() if through}
         if self.followed is not None:
+            # Beside what it adds to an average item, so that only what tells items apart shows.
+            means = self.followed.columns.mean(axis=1, dtype=np.float64)
             for place, (item, target) in enumerate(zip(self.followed.items, self.followed.targets, strict=True)):
-                name = f"{'like' if target > 0 else 'unlike'} item {item}"
-                why[name] = factor * float(self.followed.coefficients[place + 1] * self.followed.columns[place, row])
+                what = f"item {item}" if item else "the examples"
+                coefficient = factor * float(self.followed.coefficients[place + 1])
+                added = coefficient * (float(self.followed.columns[place, row]) - means[place])
+                why[f"{'like' if target > 0 else 'unlike'} {what}"] = added
+                constant += coefficient * means[place]
             constant += factor * float(self.followed.coefficients[-1])
         if constant:
             why["nearer than the rest" if self.followed is None else "all marks"] = constant

@@ -16,6 +16,7 @@ from rankloom.relevance import follow_marks
 __all__ = ["Told", "follow", "offsets_of", "told_by"]
 
 PREFERRED = 0.5  # how much "rather than" counts beside a mark
+EXPERTS = 1.0  # what the experts say of the best item; the kernel machine gives about 1 to right items
 
 
 class Told(NamedTuple):
@@ -46,16 +47,21 @@ def told_by(marks: Iterable[StoredMark], n_items: int) -> Told:
 
 
 def follow(
-    told: Told, base: FloatArray, column: Callable[[int], NDArray[np.float32]], *, example: bool, most: int
+    told: Told,
+    base: FloatArray,
+    column: Callable[[int], NDArray[np.float32]],
+    example: NDArray[np.float32] | None,
+    *,
+    most: int,
 ) -> Followed:
-    """A score that follows the marks.
+    """A score that follows the marks: what the experts say, and a kernel machine over marks and examples.
 
     Parameters
     ----------
     told : the marks.
     base : what the experts say of every item.
     column : the similarity of all items to one.
-    example : whether the query is itself an example of what is right.
+    example : the mean similarity of all items to the examples of the query, which are right too; None without any.
     most : how many of the latest marks teach; the others keep their places only.
     """
     targets = {item: 1.0 if grade > 0 else -1.0 for item, grade in told.grades.items()}
@@ -66,22 +72,21 @@ def follow(
         sums[better] = sums.get(better, 0.0) + 1.0
         sums[worse] = sums.get(worse, 0.0) - 1.0
     for item, total in sums.items():
-        if item not in targets and total:
-            targets[item], weights[item] = float(np.sign(total)), PREFERRED
+        if item not in targets and total > 0:  # the lesser item is not wrong
+            targets[item], weights[item] = 1.0, PREFERRED
     items = [*targets][-most:]
+    found = [column(item) for item in items]
+    t, w = [targets[item] for item in items], [weights[item] for item in items]
     rows: IntArray = np.array(items, dtype=np.int64) - 1
-    columns = np.stack([column(item) for item in items]) if items else np.zeros((0, len(base)), dtype=np.float32)
-    gram = np.asarray(columns[:, rows], dtype=np.float64)
-    t, w = np.array([targets[item] for item in items]), np.array([weights[item] for item in items])
-    if example:
-        size = max(float(np.abs(base).max(initial=0.0)), 1e-12)
-        mine = base[rows] / size
+    gram = np.array([one[rows] for one in found], dtype=np.float64).reshape(len(items), len(items))
+    if example is not None:
+        mine = example[rows].astype(np.float64)
         gram = np.block([[np.ones((1, 1)), mine[None]], [mine[:, None], gram]])
-        found = follow_marks(gram, np.append(1.0, t), np.append(1.0, w))
-        found[0] /= size
-    else:
-        found = np.append(1.0, follow_marks(gram, t, w))
-    return Followed(tuple(items), tuple(t.tolist()), columns, found)
+        items, found, t, w = [0, *items], [example, *found], [1.0, *t], [1.0, *w]
+    columns = np.stack(found) if found else np.zeros((0, len(base)), dtype=np.float32)
+    size = float(np.abs(base).max(initial=0.0)) or 1.0
+    coefficients = np.append(EXPERTS / size, follow_marks(gram, np.array(t), np.array(w)))
+    return Followed(tuple(items), tuple(t), columns, coefficients)
 
 
 def offsets_of(told: Told, total: FloatArray) -> dict[int, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -18,8 +19,8 @@ from rankloom.engine import models
 from rankloom.engine.answers import Answer, Found, Ranking, diversified
 from rankloom.engine.cutoff import suggest_cutoff
 from rankloom.engine.examples import Examples
+from rankloom.engine.following import Told, offsets_of, told_by
 from rankloom.engine.following import follow as follow_told
-from rankloom.engine.following import offsets_of, told_by
 from rankloom.engine.graphs import Graphs
 from rankloom.engine.library import Library, LibraryState
 from rankloom.engine.scorers import RankerScorer, Scorer, WeightScorer
@@ -222,14 +223,29 @@ class SearchEngine:
         rows = np.union1d(rows, np.empty(0, dtype=np.int64) if more is None else more)
         return np.asarray(rows[rows < snapshot.n_items], dtype=np.int64)
 
+    def _example_column(self, view: View, query: Query) -> NDArray[np.float32]:
+        """The mean similarity of all items to the wanted examples of a query."""
+        sightings, _ = self._examples.sightings(replace(query, text=""), view.snapshot)
+        pairs = zip(query.examples, sightings, strict=True)
+        columns = [
+            self._column(view, one.item) if one.item is not None else self._similar(view, one.picture, seen.vectors)
+            for one, seen in pairs
+            if one.weight > 0
+        ]
+        return np.asarray(np.mean(columns, axis=0), dtype=np.float32)
+
     def _column(self, view: View, item: int) -> NDArray[np.float32]:
-        """The similarity of all items to one; those of the last marks are kept."""
-        key = (id(view.snapshot), item, tuple(view.kernel.items()))
+        """The similarity of all items to one."""
+        return self._similar(view, item, view.snapshot.vectors_of(item - 1))
+
+    def _similar(self, view: View, name: Any, vectors: Mapping[str, NDArray[Any]]) -> NDArray[np.float32]:
+        """The similarity of all items to an item or picture; those of the last marks are kept."""
+        key = (id(view.snapshot), name, tuple(view.kernel.items()))
         with self._lock:
             if key in self._columns:
                 self._columns.move_to_end(key)
                 return self._columns[key]
-        found = view.snapshot.similarity(view.snapshot.vectors_of(item - 1), view.kernel)
+        found = view.snapshot.similarity(vectors, view.kernel)
         with self._lock:
             self._columns[key] = found
             room = max(64, _CACHE_BYTES // max(1, found.nbytes))
@@ -271,7 +287,8 @@ class SearchEngine:
         followed = None
         if told.n_marks:
             most = int(np.clip(_CACHE_BYTES // max(1, 4 * snapshot.n_items), 30, _MOST_MARKS))
-            followed = follow_told(told, base, partial(self._column, view), example=wanted, most=most)
+            example = self._example_column(view, query) if wanted else None
+            followed = follow_told(told, base, partial(self._column, view), example, most=most)
         scores = base if followed is None else followed.scores(base)
         spread, operator = None, None
         if diffusion and snapshot.present.sum() > 3 * NEAREST and (wanted or followed is not None):
@@ -333,7 +350,7 @@ class SearchEngine:
         if method != "experts" and len(order) > 2:
             order, moved = self._reranked(ranking, order, total, method)
         if diversity and len(order) > 2:
-            order = self._diversified(ranking, order, total, diversity)
+            order = self._diversified(ranking, order, total + moved, diversity)
         cut = suggest_cutoff(total[order], ranking) if method == "experts" and not diversity else None
         page = order[offset : offset + k]
         found = []
@@ -403,7 +420,7 @@ class SearchEngine:
     ) -> tuple[IntArray, FloatArray]:
         """Let the looks of the best results reorder them; marked ones keep their places at the ends."""
         snapshot = ranking.view.snapshot
-        first, middle, last = _parted(order, ranking.offsets)
+        first, middle, last = _parted(order, ranking.told)
         top, rest = middle[:_RERANKED], middle[_RERANKED:]
         moved = np.zeros(len(total))
         if len(top) < 3 or not snapshot.vectors:
@@ -418,7 +435,7 @@ class SearchEngine:
         return np.concatenate([first, top[np.lexsort((top, -some))], rest, last]), moved
 
     def _diversified(self, ranking: Ranking, order: IntArray, total: FloatArray, diversity: float) -> IntArray:
-        first, middle, last = _parted(order, ranking.offsets)
+        first, middle, last = _parted(order, ranking.told)
         top = middle[:_RERANKED]
         if len(top) < 2:
             return order
@@ -458,7 +475,12 @@ class SearchEngine:
         return self._graphs.build(view.snapshot, view.fused, progress)
 
 
-def _parted(order: IntArray, offsets: Mapping[int, float]) -> tuple[IntArray, IntArray, IntArray]:
-    """Results that marks put first, those in between, and those that marks put last."""
-    signs = np.array([np.sign(offsets.get(row, 0.0)) for row in order.tolist()])
-    return order[signs > 0], order[signs == 0], order[signs < 0]
+def _parted(order: IntArray, told: Told) -> tuple[IntArray, IntArray, IntArray]:
+    """Results down to the last right one, those in between, and those from the first wrong one on."""
+    grades = [told.grades.get(row + 1) for row in order.tolist()]
+    right = max((place for place, grade in enumerate(grades) if grade is not None and grade > 0), default=-1) + 1
+    first_wrong = min(
+        (place for place, grade in enumerate(grades) if grade is not None and grade <= 0), default=len(order)
+    )
+    wrong = max(first_wrong, right)
+    return order[:right], order[right:wrong], order[wrong:]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.core import FloatArray, IntArray
+from rankloom.engine.following import Told, follow
 from rankloom.relevance import follow_marks, spread_scores
 from rankloom.significance import bootstrap_means
 from rankloom.trials.described import Described, average_precision
@@ -65,13 +66,20 @@ def _examples(search: _Search) -> FloatArray:
     return np.asarray((columns.max(axis=0) + columns.mean(axis=0)) / 2.0, dtype=np.float64)
 
 
+def _as_the_engine(search: _Search) -> FloatArray:
+    told = Told({int(row) + 1: 1.0 for row in search.right} | {int(row) + 1: 0.0 for row in search.wrong}, [])
+    column = search.column
+    found = follow(told, search.base, lambda item: column(item - 1), column(search.query), most=1000)
+    return found.scores(search.base)
+
+
 STRATEGIES: dict[str, Callable[[_Search], FloatArray]] = {
     "nothing": _nothing,
     "weights": _weights,
     "examples": _examples,
     "means": lambda search: search.follow(machine=False),
     "kernel": lambda search: search.follow(means=False),
-    "kernel and means": lambda search: search.follow(),
+    "engine": _as_the_engine,
 }
 
 
@@ -126,6 +134,8 @@ def simulate_users(
     random_state : which queries, and which marks are wrong.
     progress : called with the number of users done, of all, and a text.
     """
+    if choose not in ("top", "telling"):
+        raise ValueError(f"choose must be 'top' or 'telling', got {choose!r}")
     unknown = [name for name in strategies if name not in STRATEGIES]
     if unknown:
         raise ValueError(f"unknown strategy {unknown[0]!r}; known are {', '.join(STRATEGIES)}")

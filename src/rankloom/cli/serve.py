@@ -1,0 +1,65 @@
+"""serve: the page and the API, for a browser on this machine or, with a token, for others."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from pathlib import Path
+
+import click
+
+from rankloom.cli._options import collection_folder, collection_option
+
+
+@click.command()
+@collection_option
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on; others need a token.")
+@click.option("--port", default=8765, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
+@click.option(
+    "--token-file", type=click.Path(exists=True, dir_okay=False),
+    help="A file with the token that clients must know. Without it the variable RANKLOOM_TOKEN.",
+)  # fmt: skip
+@click.option("--allow-host", "names", multiple=True, metavar="NAME", help="A name of this server; may be repeated.")
+@click.option("--read-only", is_flag=True, help="Refuse marks, uploads and everything else that writes.")
+@click.option("--open/--no-open", "open_page", default=False, help="Open the page in the browser.")
+@click.option("--quiet", is_flag=True, help="No line for each request.")
+def serve(
+    collection: str | None,
+    host: str,
+    port: int,
+    token_file: str | None,
+    names: tuple[str, ...],
+    read_only: bool,
+    open_page: bool,
+    quiet: bool,
+) -> None:
+    """Serve the page that searches a collection and learns from marks.
+
+    \b
+    Example:
+      rankloom serve
+      rankloom serve -c photos.rankloom --read-only
+      rankloom serve --host 0.0.0.0 --token-file token
+    """
+    import os
+
+    from rankloom.server.settings import ServerSettings
+
+    token = Path(token_file).read_text(encoding="utf-8").strip() if token_file else os.environ.get("RANKLOOM_TOKEN")
+    settings = ServerSettings(host, port, token or None, read_only=read_only, names=names)
+    settings.check()
+
+    from rankloom.collection import Collection
+    from rankloom.engine import Engine
+    from rankloom.server import serve as run
+
+    logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(message)s", level=logging.WARNING)
+    logging.getLogger("rankloom.server.access").setLevel(logging.WARNING if quiet else logging.INFO)
+
+    def ready(address: str) -> None:
+        click.echo(f"Rankloom is at {address}  (Ctrl-C stops it)")
+        if open_page:
+            click.launch(address)
+
+    with Collection(collection_folder(collection)) as opened:
+        run(Engine(opened), settings, ready)

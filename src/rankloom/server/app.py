@@ -1,0 +1,85 @@
+"""The application: routes, the page, the guard in front of them, and what is finished at the end."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from fastapi import FastAPI, Response
+from starlette.responses import FileResponse
+from starlette.staticfiles import StaticFiles
+
+from rankloom import __version__
+from rankloom.engine import Engine
+from rankloom.server.collection_routes import collection_routes
+from rankloom.server.context import Context
+from rankloom.server.errors import add_error_handlers
+from rankloom.server.guard import Guard
+from rankloom.server.learning_routes import learning_routes
+from rankloom.server.media_routes import media_routes
+from rankloom.server.schemas import ErrorBody
+from rankloom.server.search_routes import search_routes
+from rankloom.server.settings import ServerSettings
+from rankloom.server.work import Jobs, Work
+
+__all__ = ["create_app"]
+
+STATIC = Path(__file__).parent / "static"
+ERRORS: dict[int | str, dict[str, type[ErrorBody]]] = {
+    status: {"model": ErrorBody} for status in (400, 401, 403, 404, 409, 411, 413, 415, 421, 422, 429, 500, 503)
+}
+
+
+class _Page(StaticFiles):
+    """The files of the page; a browser asks each time whether they are still the same."""
+
+    def file_response(self, *args: object, **kwargs: object) -> Response:
+        response: Response = super().file_response(*args, **kwargs)  # type: ignore[arg-type]
+        response.headers["Cache-Control"] = "no-cache"
+        return response
+
+
+def create_app(engine: Engine, settings: ServerSettings | None = None) -> FastAPI:
+    """An application that serves an engine: the API under /api, the page at /.
+
+    The caller closes the collection when the application has ended.
+
+    Parameters
+    ----------
+    engine : what answers.
+    settings : of the server; those of this machine alone unless given.
+    """
+    settings = settings or ServerSettings()
+    settings.check()
+    context = Context(engine, settings, Work(settings.searches, settings.waiting), jobs=Jobs())
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        if not settings.read_only and not engine.neighbours_ready:
+            context.jobs.start("neighbours", lambda progress: _done(engine.neighbours(progress)))
+        yield
+        context.jobs.close()
+        context.work.close()
+
+    app = FastAPI(
+        title="Rankloom", version=__version__, docs_url=None, redoc_url=None, openapi_url="/api/openapi.json",
+        lifespan=lifespan, responses=ERRORS,
+        description="Learned image and video search. Requests that change something need the header `X-Rankloom: 1`.",
+    )  # fmt: skip
+    app.state.context = context
+    add_error_handlers(app)
+    for routes in (search_routes, learning_routes, media_routes, collection_routes):
+        app.include_router(routes(context))
+
+    @app.get("/", include_in_schema=False)
+    async def page() -> FileResponse:
+        return FileResponse(STATIC / "index.html", headers={"Cache-Control": "no-cache"})
+
+    app.mount("/static", _Page(directory=STATIC), name="static")
+    app.add_middleware(Guard, settings=settings, metrics=context.metrics)
+    return app
+
+
+def _done(_: object) -> str:
+    return "ready"

@@ -1,0 +1,104 @@
+"""Errors as a client sees them: a status and one line that gives nothing away."""
+
+from __future__ import annotations
+
+import logging
+import re
+import secrets
+import sqlite3
+import traceback
+from collections.abc import Sequence
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
+
+__all__ = ["Refused", "add_error_handlers", "log_failure", "one_line"]
+
+logger = logging.getLogger("rankloom.server")
+# Of an absolute path only its last part is shown.
+ABSOLUTE = re.compile(r"(?<![\w.])(?:/[^\s/:;,'\"]+)*/([^\s/:;,'\"]+)")
+
+
+class Refused(Exception):
+    """A request that is not answered: the status, and why in one line."""
+
+    def __init__(self, status: int, why: str, retry_after: float | None = None):
+        super().__init__(why)
+        self.status, self.why, self.retry_after = status, why, retry_after
+
+    def response(self) -> JSONResponse:
+        """What is sent."""
+        headers = {} if self.retry_after is None else {"Retry-After": str(max(1, round(self.retry_after)))}
+        return JSONResponse({"error": self.why}, self.status, headers=headers)
+
+
+def one_line(error: BaseException) -> str:
+    """What an error says, in one line of bounded length and without folders.
+
+    >>> one_line(ValueError("/srv/photos/c is being indexed;\\n wait"))
+    'c is being indexed; wait'
+    """
+    text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+    return ABSOLUTE.sub(r"\1", " ".join(text.split()))[:300] or type(error).__name__
+
+
+def log_failure(error: BaseException) -> str:
+    """Write a traceback to the log; returns the line with the number under which it stands there."""
+    number = secrets.token_hex(4)
+    logger.error("failure %s", number, exc_info=error)
+    return f"something went wrong here; the server's log has it under {number}"
+
+
+def add_error_handlers(app: FastAPI) -> None:
+    """Turn everything that is raised into a status and one line."""
+
+    @app.exception_handler(Refused)
+    async def refused(_: Request, error: Refused) -> JSONResponse:
+        return error.response()
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
+        return JSONResponse({"error": _first(error.errors())}, 422)
+
+    @app.exception_handler(HTTPException)
+    async def http(_: Request, error: HTTPException) -> JSONResponse:
+        return JSONResponse({"error": str(error.detail)}, error.status_code, headers=error.headers)
+
+    @app.exception_handler(KeyError)
+    async def missing(_: Request, error: KeyError) -> JSONResponse:
+        text = one_line(error)
+        if " " not in text:  # a bare key is a mistake of ours, not a sentence for the client
+            return JSONResponse({"error": log_failure(error)}, 500)
+        return JSONResponse({"error": text}, 404)
+
+    @app.exception_handler(ValueError)
+    async def wrong(_: Request, error: ValueError) -> JSONResponse:
+        if not _meant(error):
+            return JSONResponse({"error": log_failure(error)}, 500)
+        return JSONResponse({"error": one_line(error)}, 422)
+
+    @app.exception_handler(sqlite3.OperationalError)
+    async def busy(_: Request, error: sqlite3.OperationalError) -> JSONResponse:
+        if "locked" not in str(error) and "busy" not in str(error):
+            return JSONResponse({"error": log_failure(error)}, 500)
+        return Refused(503, "the collection is busy; try again in a moment", retry_after=2).response()
+
+
+def _meant(error: BaseException) -> bool:
+    """Whether an error was raised by a line that raises, to be read by people; others come out of a computation."""
+    frames = traceback.extract_tb(error.__traceback__)
+    line = frames[-1].line if frames else None
+    return not line or line.startswith("raise")
+
+
+def _first(errors: Sequence[Any]) -> str:
+    """The first thing that is wrong with a request: where and what, not what was sent."""
+    if not errors:
+        return "the request is not as expected"
+    parts = [str(part) for part in errors[0].get("loc", ()) if part not in ("body", "query", "path")]
+    where = ".".join(part if re.fullmatch(r"\w{1,40}", part, re.ASCII) else "…" for part in parts)
+    what = str(errors[0].get("msg", "is not as expected")).removeprefix("Value error, ")
+    return f"{where}: {what}"[:300] if where else what[:300]

@@ -1,0 +1,230 @@
+"""The door: who may ask, from where, how often, how much; the headers of every response; the access log."""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import logging
+import re
+import secrets
+import socket
+from collections.abc import Mapping
+from hashlib import sha256
+from http.cookies import CookieError, SimpleCookie
+from time import perf_counter
+from typing import Any
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from rankloom.server.errors import Refused, log_failure
+from rankloom.server.limits import Buckets
+from rankloom.server.metrics import Metrics
+from rankloom.server.settings import ServerSettings, is_loopback
+
+__all__ = ["HEADER", "SESSION", "USER", "Guard", "session_of"]
+
+HEADER = "X-Rankloom"
+USER, SESSION = "rankloom_user", "rankloom_session"
+YEAR = 365 * 24 * 3600
+JSON_BYTES = 1_000_000
+SAFE = ("GET", "HEAD", "OPTIONS")
+OPEN = ("/api/health", "/api/session")  # what may be asked without the token
+# Which calls are limited, and by which rate.
+EXPENSIVE = {
+    "/api/search": "search", "/api/explain": "search", "/api/compare": "search", "/api/suggest": "search",
+    "/api/export": "search", "/api/upload": "upload", "/api/feedback": "mark", "/api/prefer": "mark",
+    "/api/undo": "mark", "/api/models/train": "train", "/api/concepts": "train", "/api/errors/retry": "train",
+    "/api/session": "token",
+}  # fmt: skip
+# What is no write though it is posted: these questions do not fit into an address.
+READING = (
+    "/api/search", "/api/explain", "/api/compare", "/api/suggest", "/api/export", "/api/marks",
+    "/api/session",
+)  # fmt: skip
+POLICY = "; ".join(
+    (
+        "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "media-src 'self'",
+        "connect-src 'self'", "manifest-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'", "trusted-types 'none'",
+    )
+)  # fmt: skip
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+}
+VALID_USER = re.compile(r"[0-9a-f]{32}")
+access = logging.getLogger("rankloom.server.access")
+
+
+def session_of(token: str, user: str) -> str:
+    """What a browser keeps instead of the token: it proves that the token was known, and holds for one user."""
+    return hmac.new(token.encode(), f"session {user}".encode(), sha256).hexdigest()
+
+
+class Guard:
+    """Middleware in front of everything else.
+
+    Parameters
+    ----------
+    app : what is guarded.
+    settings : of the server.
+    metrics : where requests are counted.
+    """
+
+    def __init__(self, app: ASGIApp, settings: ServerSettings, metrics: Metrics):
+        self.app, self.settings, self.metrics = app, settings, metrics
+        self._buckets = {name: Buckets(rate) for name, rate in settings.limits.items()}
+        self._names = {"localhost", *(name.lower() for name in settings.names)}
+        if not is_loopback(settings.host):
+            self._names |= {settings.host.lower(), socket.gethostname().lower()}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, or refuse to."""
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        began = perf_counter()
+        headers = Headers(scope=scope)
+        cookies = _cookies(headers)
+        user = cookies.get(USER, "")
+        fresh = not VALID_USER.fullmatch(user)
+        if fresh:
+            user = "token" if self._bearer(headers) else secrets.token_hex(16)
+        scope.setdefault("state", {})["user"] = user
+        answer = _Answer(send, scope, user if fresh and user != "token" else None)
+        self.metrics.in_flight += 1
+        try:
+            self._check(scope, headers, cookies, user)
+            await self.app(scope, receive, answer)
+        except Refused as error:
+            self.metrics.refused({401: "token", 403: "forbidden", 429: "rate"}.get(error.status, "request"))
+            await error.response()(scope, receive, answer)
+        except Exception as error:
+            line = log_failure(error)
+            if not answer.status:
+                await Refused(500, line).response()(scope, receive, answer)
+        finally:
+            self.metrics.in_flight -= 1
+            seconds = perf_counter() - began
+            route = getattr(scope.get("route"), "path", "other")
+            self.metrics.seen(_method(scope), route, answer.status, seconds)
+            client = scope["client"][0] if scope.get("client") else "-"
+            # The path stands in its encoded form and without the query: no line can be forged, no words are kept.
+            path = scope.get("raw_path", b"").decode("ascii", "replace")[:200]
+            access.info("%s %s %s %d %.1f ms", client, _method(scope), path, answer.status, 1000 * seconds)
+
+    def _check(self, scope: Scope, headers: Headers, cookies: Mapping[str, str], user: str) -> None:
+        path, method = scope["path"], scope["method"]
+        self._check_host(headers)
+        api = path.startswith("/api/")
+        if api and headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+            raise Refused(403, "other sites may not ask this server")
+        if method not in SAFE:
+            self._check_writer(path, headers)
+        limited = "view" if path.endswith("/view") else EXPENSIVE.get(path)
+        if limited in self._buckets and (method not in SAFE or limited in ("view", "search")):
+            self._check_rate(limited, scope, user)
+        if api and self.settings.token is not None and path not in OPEN and not self._known(headers, cookies, user):
+            raise Refused(401, "a token is needed: send it as 'Authorization: Bearer TOKEN', or give it to the page")
+
+    def _check_host(self, headers: Headers) -> None:
+        """A name that is not ours means that somebody's DNS points here: a page of theirs would be our origin."""
+        host = headers.get("host", "")
+        name = host.rsplit(":", 1)[0] if not host.endswith("]") else host
+        name = name.removeprefix("[").removesuffix("]").lower().rstrip(".")
+        if name in self._names:
+            return
+        try:
+            ipaddress.ip_address(name)
+        except ValueError:
+            raise Refused(
+                421, "this server is not called that; use its address, or serve with --allow-host NAME"
+            ) from None
+
+    def _check_writer(self, path: str, headers: Headers) -> None:
+        """Requests that change something come from our page or from a program, never from another site's page."""
+        origin = headers.get("origin")
+        if origin is not None and origin.split("://", 1)[-1].lower() != headers.get("host", "").lower():
+            raise Refused(403, "other sites may not ask this server")
+        if HEADER not in headers:
+            raise Refused(403, f"requests that change something need the header {HEADER}: 1")
+        if self.settings.read_only and path not in READING:
+            raise Refused(403, "this server is read-only")
+        if headers.get("transfer-encoding"):
+            raise Refused(411, "send the length of the content")
+        length = headers.get("content-length", "0")
+        most = self.settings.upload_bytes if path == "/api/upload" else JSON_BYTES
+        if not length.isdecimal() or int(length) > most:
+            raise Refused(413, f"at most {most:,} bytes are accepted")
+
+    def _check_rate(self, limited: str, scope: Scope, user: str) -> None:
+        client = scope["client"][0] if scope.get("client") else ""
+        # On this machine people share an address; elsewhere a new cookie must not make a new client.
+        wait = self._buckets[limited].take(f"{client} {user}" if is_loopback(client) else client)
+        if wait:
+            raise Refused(429, f"too many requests; try again in {max(1, round(wait))} s", retry_after=wait)
+
+    def _known(self, headers: Headers, cookies: Mapping[str, str], user: str) -> bool:
+        token = self.settings.token
+        if token is None or self._bearer(headers):
+            return True
+        return hmac.compare_digest(session_of(token, user).encode(), cookies.get(SESSION, "").encode())
+
+    def _bearer(self, headers: Headers) -> bool:
+        if self.settings.token is None:
+            return False
+        given = headers.get("authorization", "")
+        expected = f"Bearer {self.settings.token}"
+        return hmac.compare_digest(sha256(given.encode()).digest(), sha256(expected.encode()).digest())
+
+
+class _Answer:
+    """Sends a response with our headers, and the user's cookie where there was none."""
+
+    def __init__(self, send: Send, scope: Scope, new_user: str | None):
+        self._send, self._scope, self._new_user = send, scope, new_user
+        self.status = 0
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = MutableHeaders(raw=message.setdefault("headers", []))
+            for name, value in HEADERS.items():
+                headers[name] = value
+            if self._scope["path"].startswith("/api/"):
+                headers.setdefault("Cache-Control", "no-store")
+            if self._new_user is not None and self._scope["path"] in ("/", "/api/search", "/api/session"):
+                headers.append("Set-Cookie", cookie(USER, self._new_user, self._scope["scheme"] == "https"))
+        await self._send(message)
+
+
+def cookie(name: str, value: str, secure: bool) -> str:
+    """A cookie for a year that only we get, and no script."""
+    return f"{name}={value}; Path=/; Max-Age={YEAR}; HttpOnly; SameSite=Strict" + ("; Secure" if secure else "")
+
+
+def _method(scope: Scope) -> str:
+    known = (*SAFE, "POST", "PUT", "DELETE", "PATCH")
+    return str(scope["method"]) if scope["method"] in known else "other"
+
+
+def _cookies(headers: Headers) -> dict[str, str]:
+    try:
+        found: SimpleCookie = SimpleCookie(headers.get("cookie", ""))
+    except CookieError:
+        return {}
+    return {name: morsel.value for name, morsel in found.items()}
+
+
+def user_of(request: Any) -> str:
+    """The user of a request, as the guard found it."""
+    return str(request.scope["state"]["user"])

@@ -1,0 +1,83 @@
+"""Run a server until it is told to stop, and let it finish what it writes."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rankloom.engine import Engine
+from rankloom.server.app import create_app
+from rankloom.server.settings import ServerSettings
+
+__all__ = ["address_of", "serve"]
+
+GRACE_SECONDS = 10
+
+
+def serve(engine: Engine, settings: ServerSettings, ready: Callable[[str], None] = lambda address: None) -> None:
+    """Serve until SIGINT or SIGTERM; requests that were accepted are answered, writes are finished.
+
+    Parameters
+    ----------
+    engine : what answers.
+    settings : where to listen, and who may ask.
+    ready : called with the address of the page when the server listens.
+    """
+    import uvicorn
+
+    listening = _listen(settings.host, settings.port)
+
+    class Server(uvicorn.Server):
+        @contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            """As uvicorn does, but without raising the signal again at the end: this stop is an orderly one."""
+            signals = (signal.SIGINT, signal.SIGTERM)
+            if threading.current_thread() is not threading.main_thread():
+                yield
+                return
+            before = {one: signal.signal(one, self.handle_exit) for one in signals}
+            try:
+                yield
+            finally:
+                for one, handler in before.items():
+                    signal.signal(one, handler)
+
+        async def startup(self, sockets: Any = None) -> None:
+            await super().startup(sockets)
+            if self.started:
+                ready(address_of(settings.host, listening.getsockname()[1]))
+
+    config = uvicorn.Config(
+        create_app(engine, settings), host=settings.host, port=settings.port, log_config=None, access_log=False,
+        server_header=False, date_header=True, timeout_keep_alive=10, timeout_graceful_shutdown=GRACE_SECONDS,
+        limit_concurrency=1000, ws="none", proxy_headers=False,
+    )  # fmt: skip
+    with listening:
+        Server(config).run(sockets=[listening])
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """A socket at an address; before anything else, so that a port in use is told at once."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise ValueError(f"port {port} is in use; stop what uses it, or serve with --port {port + 1}") from None
+        raise ValueError(f"cannot listen on {host}: {os.strerror(error.errno or 0).lower()}") from None
+
+
+def address_of(host: str, port: int) -> str:
+    """The address of the page, as a browser takes it.
+
+    >>> address_of("::1", 8765), address_of("0.0.0.0", 80)
+    ('http://[::1]:8765/', 'http://127.0.0.1:80/')
+    """
+    shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"http://[{shown}]:{port}/" if ":" in shown else f"http://{shown}:{port}/"

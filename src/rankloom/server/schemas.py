@@ -1,0 +1,232 @@
+"""What requests and responses hold."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+__all__ = [
+    "CompareRequest", "ConceptRequest", "Contribution", "ErrorBody", "ExampleModel", "ExpertsRequest", "ExplainRequest",
+    "ExportRequest", "FeedbackRequest", "FiltersModel", "Hit", "MarkModel", "MarksRequest", "PreferRequest",
+    "QueryModel", "SavedRequest", "SearchRequest", "SearchResponse", "SuggestRequest", "TokenRequest", "TrainRequest",
+    "UndoRequest", "UseRequest",
+]  # fmt: skip
+
+MOST = 10_000
+ItemId = Annotated[int, Field(ge=1, le=2**31 - 1, strict=True)]
+MarkId = Annotated[int, Field(ge=1, le=2**53, strict=True)]
+Weight = Annotated[float, Field(ge=-10, le=10, allow_inf_nan=False)]
+Key = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[0-9A-Za-z_-]+$")]
+Name = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f\x7f]*\S[^\x00-\x1f\x7f]*$")]
+Date = Annotated[str, Field(pattern=r"^[0-9]{4}(-[0-9]{2}(-[0-9]{2})?)?$")]
+Method = Annotated[str, Field(max_length=40, pattern=r"^[a-z0-9_]+$")]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class ErrorBody(BaseModel):
+    """Every error: one line."""
+
+    error: str
+
+
+class ExampleModel(_Model):
+    """A picture that shows what is wanted: an item, or a picture that was uploaded; against it below 0."""
+
+    item: ItemId | None = None
+    picture: Key | None = None
+    weight: Weight = 1.0
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> Self:
+        if (self.item is None) == (self.picture is None):
+            raise ValueError("an example is an item or a picture")
+        return self
+
+
+class FiltersModel(_Model):
+    """What results must be."""
+
+    folder: str | None = Field(None, max_length=1000, description="As /api/collection names folders.")
+    kind: Literal["picture", "shot"] | None = None
+    after: Date | None = None
+    before: Date | None = None
+    has_text: bool | None = None
+
+
+class QueryModel(_Model):
+    """Words, examples, a concept, filters."""
+
+    text: str = Field("", max_length=1000)
+    text_weight: Weight = 1.0
+    examples: list[ExampleModel] = Field(default_factory=list, max_length=20)
+    concept: Name | None = None
+    filters: FiltersModel = Field(default_factory=lambda: FiltersModel.model_validate({}))
+
+
+class SearchRequest(_Model):
+    """A search."""
+
+    query: QueryModel
+    k: int = Field(200, ge=1, le=MOST)
+    offset: int = Field(0, ge=0, le=1_000_000)
+    explain: bool = False
+    diffusion: bool = True
+    collapse: bool = False
+    diversity: float = Field(0.0, ge=0, le=1, allow_inf_nan=False)
+    method: Method = "experts"
+
+
+class Contribution(BaseModel):
+    """A part of a score; all of them sum to it."""
+
+    name: str
+    kind: Literal["expert", "text", "concept", "neighbour", "mark", "other"]
+    value: float
+    item: int | None = None
+
+
+class Hit(BaseModel):
+    """A result."""
+
+    rank: int
+    id: int
+    name: str
+    folder: str
+    score: float
+    mark: float | None
+    kind: Literal["picture", "shot"]
+    start: float | None
+    end: float | None
+    taken: str | None
+    caption: str | None
+    width: int
+    height: int
+    why: list[Contribution] | None = None
+
+
+class SearchResponse(BaseModel):
+    """Results, best first."""
+
+    total: int
+    cutoff: int | None
+    diffused: bool
+    marks: int
+    seconds: float
+    hits: list[Hit]
+
+
+class MarkModel(_Model):
+    """What is said of an item: 1 right, 0 wrong, or any grade."""
+
+    item: ItemId
+    grade: float = Field(1.0, ge=0, le=100, allow_inf_nan=False)
+
+
+class FeedbackRequest(_Model):
+    """Marks of the results of a query, and the items in the order in which they were seen."""
+
+    query: QueryModel
+    marks: list[MarkModel] = Field(min_length=1, max_length=1000)
+    shown: list[ItemId] = Field(default_factory=list, max_length=MOST)
+
+
+class PreferRequest(_Model):
+    """One item is better than another."""
+
+    query: QueryModel
+    better: ItemId
+    worse: ItemId
+
+
+class UndoRequest(_Model):
+    """Take back one mark by its number, or the last one (of a query)."""
+
+    query: QueryModel | None = None
+    mark: MarkId | None = None
+
+
+class MarksRequest(_Model):
+    """Whose marks: of a query, or of all queries of this user."""
+
+    query: QueryModel | None = None
+
+
+class ExplainRequest(_Model):
+    """Why is this item where it is."""
+
+    query: QueryModel
+    item: ItemId
+    diffusion: bool = True
+
+
+class CompareRequest(_Model):
+    """Why is one item above another."""
+
+    query: QueryModel
+    a: ItemId
+    b: ItemId
+
+
+class SuggestRequest(_Model):
+    """Which marks would teach most."""
+
+    query: QueryModel
+    n: int = Field(5, ge=1, le=100)
+
+
+class ExportRequest(_Model):
+    """Results of a query, or this user's marks, as a file."""
+
+    what: Literal["results", "marks"] = "results"
+    format: Literal["json", "csv", "trec"] = "json"
+    query: QueryModel | None = None
+    k: int = Field(1000, ge=1, le=MOST)
+
+
+class ExpertsRequest(_Model):
+    """New weights, locks, or all weights as they were at the start."""
+
+    weights: dict[Name, Annotated[float, Field(ge=-100, le=100, allow_inf_nan=False)]] = Field(
+        default_factory=dict, max_length=1000
+    )
+    lock: dict[Name, bool] = Field(default_factory=dict, max_length=1000)
+    reset: bool = False
+
+
+class TrainRequest(_Model):
+    """Train a model from all marks."""
+
+    ranker: Method = "rlr"
+
+
+class UseRequest(_Model):
+    """Use a model; none goes back to the one before."""
+
+    id: MarkId | None = None
+
+
+class ConceptRequest(_Model):
+    """A concept from examples: items, or the marks of a query."""
+
+    name: Name
+    positive: list[ItemId] = Field(default_factory=list, max_length=MOST)
+    negative: list[ItemId] = Field(default_factory=list, max_length=MOST)
+    query: QueryModel | None = None
+    method: Method = "linear"
+
+
+class SavedRequest(_Model):
+    """A search to keep under a name."""
+
+    name: Name
+    query: QueryModel
+
+
+class TokenRequest(_Model):
+    """The token of the server."""
+
+    token: str = Field(max_length=500)

@@ -1,0 +1,109 @@
+"""A small collection of the sample pictures, made once a session, and servers of copies of it."""
+
+from __future__ import annotations
+
+import atexit
+import csv
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from queue import Empty, Queue
+
+from starlette.testclient import TestClient
+
+from rankloom.collection import Captions, Collection, index
+from rankloom.engine import Engine
+from rankloom.sample import write_sample
+from rankloom.server import ServerSettings, create_app
+from rankloom.server.settings import LIMITS, Rate
+
+UNLIMITED = dict.fromkeys(LIMITS, Rate(1e6, 1_000_000))
+HEADER = {"X-Rankloom": "1"}
+
+
+@cache
+def sample() -> Path:
+    """A folder with `pictures` and the collection `c` of them."""
+    root = Path(tempfile.mkdtemp(prefix="rankloom-test-"))
+    atexit.register(shutil.rmtree, root, ignore_errors=True)
+    pictures = root / "pictures"
+    write_sample(pictures, n_pictures=156, n_videos=1)
+    (pictures / "broken.jpg").write_bytes(b"\xff\xd8\xff\xe0 this is no picture")
+    with Collection(root / "c", create=True) as collection:
+        index(collection, [pictures], preset="fast", workers=2, captions=Captions(str(pictures / "captions.csv")))
+        Engine(collection).neighbours()
+    return root
+
+
+def labels() -> dict[str, str]:
+    """What each picture shows, by the name of its file."""
+    with open(sample() / "pictures" / "labels.csv", encoding="utf-8") as file:
+        return {Path(row["path"]).name: row["label"] for row in csv.DictReader(file)}
+
+
+def copied(target: Path) -> Path:
+    """A collection of its own to write to."""
+    shutil.copytree(sample() / "c", target)
+    return target
+
+
+@contextmanager
+def client(folder: Path, *, engine=Engine, headers=HEADER, **options):
+    """A client of an application in this process, as a browser on this machine would be one."""
+    options.setdefault("limits", UNLIMITED)
+    with Collection(folder) as collection:
+        app = create_app(engine(collection), ServerSettings(**options))
+        with TestClient(app, "http://localhost", headers=headers, raise_server_exceptions=False) as found:
+            yield found
+
+
+class Served:
+    """`rankloom serve`, or another command that serves, in a process of its own."""
+
+    def __init__(
+        self, folder: Path, *options: str, port: int = 0, env: dict[str, str] | None = None, command: str = "serve"
+    ):
+        where = ["-c", str(folder)] if command == "serve" else ["--folder", str(folder)]
+        command = [sys.executable, "-m", "rankloom", command, *where, "--port", str(port), *options]
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **(env or {})}
+        )
+        self.log: list[str] = []
+        lines: Queue[str] = Queue()
+        for stream in (self.process.stdout, self.process.stderr):
+            threading.Thread(target=self._read, args=(stream, lines), daemon=True).start()
+        self.address = ""
+        while not self.address:
+            try:
+                line = lines.get(timeout=60)
+            except Empty:
+                raise AssertionError(f"the server did not start: {self.log}") from None
+            if (found := re.search(r"is at (http://\S+?)/ ", line)) is not None:
+                self.address = found[1]
+            assert self.process.poll() is None or self.address, self.log
+
+    def _read(self, stream, lines):
+        for line in stream:
+            self.log.append(line)
+            lines.put(line)
+
+    @property
+    def port(self) -> int:
+        return int(self.address.rsplit(":", 1)[1])
+
+    def stop(self, sign: int = signal.SIGTERM) -> int:
+        if self.process.poll() is None:
+            self.process.send_signal(sign)
+        code = self.process.wait(30)
+        for stream in (self.process.stdout, self.process.stderr):
+            if stream is not None and sign != signal.SIGKILL:
+                stream.close()
+        return code
