@@ -213,7 +213,8 @@ class Engine(SearchEngine):
 
     def judged(self) -> RankingData:
         """All marks that stand, as rows of phi with grades and queries."""
-        return models.judged(self.collection, partial(self._features_of, self.snapshot()))
+        snapshot = self.snapshot()
+        return models.judged(self.collection, partial(self._features_of, snapshot), snapshot.counted)
 
     def train(self, ranker: str = "rlr", params: Mapping[str, Any] | None = None) -> Model:
         """Fit any ranker on all marks; it is put in use unless it is worse on queries left out than what is in use.

@@ -24,6 +24,7 @@ GAIN = 30.0
 C = 0.03
 CHECKPOINT = 50  # marks between two states on disk
 MOST_PAIRS = 40  # preferences that a mark makes with earlier ones
+DRAWN = 10  # items by lot that a right item is preferred to
 LOOK_BACK = 400  # earlier marks that are looked at for them
 
 
@@ -81,6 +82,15 @@ def preferences(mark: StoredMark, past: Past, together: Container[int] = ()) -> 
     return pairs + [(mark.item, item) for item in over]
 
 
+def drawn(mark: StoredMark, n_items: int) -> list[int]:
+    """Some items by lot, the same for the same query and item."""
+    if n_items < 1:
+        return []
+    seed = int.from_bytes(sha256(f"{mark.qid} {mark.item}".encode()).digest()[:8])
+    found: list[int] = (np.random.default_rng(seed).integers(0, n_items, DRAWN) + 1).tolist()
+    return found
+
+
 class Library:
     """Weights that start somewhere and follow the log of marks.
 
@@ -95,6 +105,8 @@ class Library:
     features_of : phi of a stored query, or None if it cannot be asked any more.
     first : learn from the marks after this one.
     basis : what phi depends on; states of another basis are not used.
+    n_items : a right item is also preferred to some of the first `n_items`, drawn by lot: marks are of the best
+        results, and what tells these apart must not make the rest come up.
     """
 
     def __init__(
@@ -106,12 +118,14 @@ class Library:
         first: int = 0,
         *,
         basis: str = "",
+        n_items: int = 0,
     ):
         self._collection, self._names, self._features_of = collection, names, features_of
         self.start = {name: float(start.get(name, 0.0)) for name in names}
         self._first = first
         self._last = first
         self._basis = sha256(basis.encode()).hexdigest()
+        self._n_items = n_items
         self.n_marks = 0
         self._ranker = self._fresh()
 
@@ -128,7 +142,7 @@ class Library:
 
     def again(self) -> Library:
         """The library before the first mark."""
-        return Library(self._collection, self._names, self.start, self._features_of, self._first, basis=self._basis)
+        return Library(self._collection, self._names, self.start, self._features_of, self._first, n_items=self._n_items)
 
     def catch_up(self, until: int | None = None) -> bool:
         """Learn from marks that came since, and forget those that were taken back. Returns whether anything changed.
@@ -159,6 +173,9 @@ class Library:
     def _learn(self, mark: StoredMark, said: _Said) -> None:
         past, together = said.before(mark)
         pairs = preferences(mark, past, together)
+        if mark.grade > 0:
+            told = {*past.grades, *together, mark.item}
+            pairs += [(mark.item, item) for item in drawn(mark, self._n_items) if item not in told]
         past.add(mark)
         features = said.phi(mark.qid) if pairs else None
         if features is None:

@@ -12,6 +12,7 @@ import numpy as np
 from rankloom.collection import Collection
 from rankloom.collection.marks import marks, now
 from rankloom.core import FloatArray, RankingData
+from rankloom.engine.library import drawn
 from rankloom.engine.scorers import RankerScorer, Scorer
 from rankloom.features import Features
 from rankloom.groups import group_rows
@@ -47,10 +48,17 @@ class Model(NamedTuple):
     status: str
 
 
-def judged(collection: Collection, features_of: Callable[[Query], Features | None]) -> RankingData:
+def judged(collection: Collection, features_of: Callable[[Query], Features | None], n_items: int = 0) -> RankingData:
     """All marks that stand as rows of phi: one query a question and user, skipped items as wrong ones.
 
-    An item that is preferred to another makes a query of two rows.
+    An item that is preferred to another makes a query of two rows. For each right item, some others drawn by lot are
+    taken for wrong: marks are of the best results, and what tells these apart must not make the rest come up.
+
+    Parameters
+    ----------
+    collection : whose marks.
+    features_of : phi of a stored query.
+    n_items : how many items the lot is drawn from.
     """
     grades: dict[tuple[str, str], dict[int, float]] = {}
     for mark in marks(collection):
@@ -61,6 +69,9 @@ def judged(collection: Collection, features_of: Callable[[Query], Features | Non
         for item in mark.skipped:  # a grade of its own, earlier or later, takes the place of this
             mine.setdefault(item, 0.0)
         mine[mark.item] = mark.grade
+        if mark.grade > 0:
+            for item in drawn(mark, n_items):
+                mine.setdefault(item, 0.0)
     X, y, qid, ids, names = [], [], [], [], None
     for (asked, user), items in grades.items():
         row = collection.db.execute("SELECT query FROM queries WHERE qid = ?", (asked,)).fetchone()

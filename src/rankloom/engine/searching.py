@@ -39,7 +39,7 @@ __all__ = ["METHODS", "SearchEngine"]
 
 METHODS = ("experts", *RERANKERS)
 _CANDIDATES = 5000  # items that an approximate index proposes to a search
-_CACHE_BYTES = 256 * 2**20
+_CACHE_BYTES = 64 * 2**20  # of queries, and of similarities to marked items
 _RERANKED = 200  # results that a reranker or diversity reorders
 _ENCODER_WEIGHT = 1.0
 _FACE_WEIGHT = 0.1
@@ -123,8 +123,9 @@ class SearchEngine:
                     first = max(first, models.last_mark(self.collection, used))
                 features_of = partial(self._features_of, snapshot)
                 self._library = Library(
-                    self.collection, snapshot.names, start, features_of, first, basis=snapshot.basis
-                ).open()
+                    self.collection, snapshot.names, start, features_of, first,
+                    basis=snapshot.basis, n_items=snapshot.counted,
+                ).open()  # fmt: skip
                 self._library_of = since
             else:
                 self._library.catch_up()
@@ -194,7 +195,7 @@ class SearchEngine:
         found = _Base(phi, scores, scored)
         with self._lock:
             self._bases[key] = found
-            room = max(2, _CACHE_BYTES // max(1, 8 * phi.shape[0] * phi.shape[1]))
+            room = min(32, max(2, _CACHE_BYTES // max(1, 8 * phi.shape[0] * phi.shape[1])))
             while len(self._bases) > room:
                 self._bases.popitem(last=False)
         return found
@@ -248,7 +249,7 @@ class SearchEngine:
         found = view.snapshot.similarity(vectors, view.kernel)
         with self._lock:
             self._columns[key] = found
-            room = max(64, _CACHE_BYTES // max(1, found.nbytes))
+            room = min(512, max(64, _CACHE_BYTES // max(1, found.nbytes)))
             while len(self._columns) > room:
                 self._columns.popitem(last=False)
         return found

@@ -54,6 +54,7 @@ class Snapshot:
     faces : the number of faces of every item, NaN where it is not known.
     text, tags : the words of people, and automatic ones.
     concepts : the scores of items by concept.
+    counted : how many of the first items the statistics were taken from.
     """
 
     state: tuple[Any, ...]
@@ -65,6 +66,7 @@ class Snapshot:
     text: TextIndex
     tags: TextIndex
     concepts: Mapping[str, ConceptScores]
+    counted: int
 
     @property
     def experts(self) -> list[Expert]:
@@ -80,7 +82,7 @@ class Snapshot:
     @cached_property
     def basis(self) -> str:
         """What phi depends on beside the query and the item: another basis gives other numbers."""
-        return json.dumps([self.scales, self.state[_FIXED:]], sort_keys=True, default=str)
+        return json.dumps([self.counted, self.scales, self.state[_FIXED:]], sort_keys=True, default=str)
 
     def features(self, query: Query, sightings: Sequence[Sighting], faces: Sequence[float]) -> Features:
         """The lazy matrix phi of a query: one row an item, one column an expert.
@@ -181,7 +183,7 @@ def take_snapshot(collection: Collection, before: Snapshot | None = None) -> Sna
     for one in (text, tags):
         one.count(numbers.counted)
     faces = np.array([np.nan if count is None else count for (count,) in counts], dtype=np.float64)
-    return Snapshot(state, n_items, vectors, numbers.scales, present, faces, text, tags, concepts)
+    return Snapshot(state, n_items, vectors, numbers.scales, present, faces, text, tags, concepts, numbers.counted)
 
 
 def _texts(collection: Collection, state: tuple[Any, ...], before: Snapshot | None) -> tuple[TextIndex, TextIndex]:

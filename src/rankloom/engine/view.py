@@ -47,8 +47,11 @@ class View:
 
     @cached_property
     def kernel(self) -> dict[str, float]:
-        """Weights of a similarity between items: those of the experts that are not negative, with the sum 1."""
-        return self._visual({name: max(weight, 0.0) for name, weight in self.weights.items()})
+        """Weights of the similarity between items that marks are followed by: those of the start that are not negative.
+
+        A mark changes the learned weights, but not these: similarities to marked items are computed once.
+        """
+        return self._visual({name: max(weight, 0.0) for name, weight in self.start.items()})
 
     @cached_property
     def fused(self) -> dict[str, float]:
