@@ -13,7 +13,7 @@ from rankloom.core import RankingData
 from rankloom.descriptors import CLASSICAL, PRESETS
 from rankloom.engine import Engine
 from rankloom.queries import Example, Query
-from rankloom.rankers import OnlinePassiveAggressiveRanker
+from rankloom.rankers import OnlineConfidenceRanker
 from rankloom.simulate import simulate
 from rankloom.trials import Described, fit_cutoff, judge_cutoff, learned_weights, search_lists, simulate_users
 
@@ -44,8 +44,8 @@ def _progressive(data: Described) -> list[Bar]:
         grades.append(data.relevant(query)[others].astype(np.float64))
         qid.append(np.full(len(data) - 1, query))
     found = RankingData(np.concatenate(rows), np.concatenate(grades), np.concatenate(qid))
-    run = simulate(found, OnlinePassiveAggressiveRanker(C=0.1), k=50)
-    what = "Caltech-101, classical experts, top 50 judged: nDCG@50 over uniform"
+    run = simulate(found, OnlineConfidenceRanker(r=1.0), k=50)
+    what = "Caltech-101, classical experts, top 50 judged, AROW: nDCG@50 over uniform"
     early = int(np.argmax(np.cumsum(run.gain) > 0)) + 1
     return [
         at_least("6b", f"{what}, first 200 queries", float(run.gain[:200].mean()), 0.08, ""),
