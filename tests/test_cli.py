@@ -312,21 +312,3 @@ def test_help_loads_nothing_heavy():
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.splitlines()[-1] == "[]"
-
-
-def test_the_demo_does_without_extras():
-    code = (
-        "import sys; sys.modules['lightgbm'] = None; from rankloom.cli import main; main(['demo', '--queries', '20'])"
-    )
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
-    assert "Left out: LambdaMART needs LightGBM" in result.stdout
-    assert "coordascent" in result.stdout
-
-
-def test_the_demo_runs_to_its_end():
-    result = subprocess.run(
-        [sys.executable, "-m", "rankloom", "demo"], capture_output=True, text=True, check=True, timeout=300
-    )
-    assert result.stderr == ""
-    for part in ("rlr", "ranksvm", "uniform", "95% interval", "rankloom fit train.txt"):
-        assert part in result.stdout
