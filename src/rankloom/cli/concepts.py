@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 
 @click.group()
 def concepts() -> None:
-    """Make detectors of what examples have in common, and rank a collection by them."""
+    """Make detectors of what examples have in common, and rank a collection by them.
+
+    \b
+    Example:
+      rankloom concepts train anchor -p 17 -p 40
+    """
 
 
 @concepts.command()

@@ -145,7 +145,12 @@ def train(collection: str | None, ranker: str, settings: tuple[str, ...], as_jso
 
 @click.group()
 def models() -> None:
-    """List, compare and choose the models of a collection."""
+    """List, compare and choose the models of a collection.
+
+    \b
+    Example:
+      rankloom models list
+    """
 
 
 @models.command("list")
