@@ -44,12 +44,14 @@ def _progressive(data: Described) -> list[Bar]:
         grades.append(data.relevant(query)[others].astype(np.float64))
         qid.append(np.full(len(data) - 1, query))
     found = RankingData(np.concatenate(rows), np.concatenate(grades), np.concatenate(qid))
-    run = simulate(found, OnlineConfidenceRanker(r=1.0), k=50)
+    # Four orders of the queries: which come first changes the early gain by .02.
+    gains = [simulate(found, OnlineConfidenceRanker(r=1.0), k=50, random_state=order).gain for order in range(4)]
+    gain = np.mean(gains, axis=0)
     what = "Caltech-101, classical experts, top 50 judged, AROW: nDCG@50 over uniform"
-    early = int(np.argmax(np.cumsum(run.gain) > 0)) + 1
+    early = int(np.argmax(np.cumsum(gain) > 0)) + 1
     return [
-        at_least("6b", f"{what}, first 200 queries", float(run.gain[:200].mean()), 0.08, ""),
-        at_least("6b", f"{what}, after them", float(run.gain[200:].mean()), 0.11, ""),
+        at_least("6b", f"{what}, first 200 queries", float(gain[:200].mean()), 0.08, ""),
+        at_least("6b", f"{what}, after them", float(gain[200:].mean()), 0.11, ""),
         Bar("6b", "judged queries until the mean gain is above 0", "about 10", str(early), None),
     ]
 
