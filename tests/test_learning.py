@@ -545,3 +545,19 @@ def test_reset_forgets_but_keeps_the_marks(engine):
         engine.undo()
     engine.undo(mark=1)  # before the reset: nothing that counts
     assert engine.weights == alike(engine.collection).weights
+
+
+def test_any_online_ranker_may_learn(engine):
+    query = like(3)
+    found = engine.search(query, 12)
+    engine.feedback(query, [Mark(one.id, float(place % 2)) for place, one in enumerate(found)])
+    weights = {}
+    for name in ("opar1", "opr", "opar2", "ogdr", "arow"):
+        engine.learn_with(name)
+        weights[name] = engine.weights
+        assert weights[name] == type(engine)(engine.collection, engine._given).weights
+    assert len({tuple(one.values()) for one in weights.values()}) == 5
+    for name in ("rlr", "nonsense"):
+        with pytest.raises(ValueError, match=r"does not learn mark by mark|unknown ranker"):
+            engine.learn_with(name)
+    assert engine.weights == weights["arow"]

@@ -20,6 +20,7 @@ from rankloom.engine.answers import Answer, Found
 from rankloom.engine.concepts import ConceptInfo, concepts_of, drop_concept, load_concept, make_concept
 from rankloom.engine.curve import learning_curve
 from rankloom.engine.drafts import DraftResult, draft_results, keep_draft
+from rankloom.engine.library import Library
 from rankloom.engine.models import Model
 from rankloom.engine.pictures import kept_thumbnail
 from rankloom.engine.scorers import Scorer, WeightScorer
@@ -142,6 +143,14 @@ class Engine(SearchEngine):
     def lock(self, name: str, locked: bool = True) -> None:
         """Keep the weight of an expert as it is now, or let it follow the marks again."""
         self._settings.lock(self._known(name), self.weights[name] if locked else None)
+
+    def learn_with(self, online: str) -> None:
+        """Choose the online ranker that follows every mark: opr, opar1 (at first), opar2, ogdr or arow.
+
+        All marks are learned again with it.
+        """
+        Library(self.collection, ["any"], {}, lambda query: None, online=online)  # refuses what does not learn so
+        self._settings.learn_with(online)
 
     def reset_library(self) -> None:
         """Let the library weights start again; marks up to now teach them nothing more, but are kept."""

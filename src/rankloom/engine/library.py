@@ -15,13 +15,14 @@ from rankloom.collection.marks import marks
 from rankloom.core import IntArray
 from rankloom.features import Features
 from rankloom.queries import Query
-from rankloom.rankers import OnlinePassiveAggressiveRanker
+from rankloom.rankers import OnlineRanker, make_ranker, ranker_from_json, ranker_to_json
 
 __all__ = ["Library", "LibraryState", "Past", "preferences"]
 
 # Similarities differ by a tenth or so between items; times this, a preference that the start knows has a margin of 1.
 GAIN = 30.0
-C = 0.03
+ONLINE = "opar1"
+C = 0.03  # of rankers that have it
 CHECKPOINT = 50  # marks between two states on disk
 MOST_PAIRS = 40  # preferences that a mark makes with earlier ones
 DRAWN = 10  # items by lot that a right item is preferred to
@@ -107,6 +108,7 @@ class Library:
     basis : what phi depends on; states of another basis are not used.
     n_items : a right item is also preferred to some of the first `n_items`, drawn by lot: marks are of the best
         results, and what tells these apart must not make the rest come up.
+    online : the short name of the online ranker that learns.
     """
 
     def __init__(
@@ -119,6 +121,7 @@ class Library:
         *,
         basis: str = "",
         n_items: int = 0,
+        online: str = ONLINE,
     ):
         self._collection, self._names, self._features_of = collection, names, features_of
         self.start = {name: float(start.get(name, 0.0)) for name in names}
@@ -126,12 +129,18 @@ class Library:
         self._last = first
         self._basis = sha256(basis.encode()).hexdigest()
         self._n_items = n_items
+        self._online = online
         self.n_marks = 0
         self._ranker = self._fresh()
 
-    def _fresh(self) -> OnlinePassiveAggressiveRanker:
+    def _fresh(self) -> OnlineRanker:
         init = GAIN * np.array([self.start[name] for name in self._names])
-        ranker = OnlinePassiveAggressiveRanker(C=C, init=init)
+        ranker = make_ranker(self._online)
+        if not isinstance(ranker, OnlineRanker):
+            raise ValueError(f"{self._online!r} does not learn mark by mark; opr, opar1, opar2, ogdr and arow do")
+        ranker.set_params(init=init)
+        if "C" in ranker.get_params():
+            ranker.set_params(C=C)
         ranker.partial_fit_triplets(np.zeros((1, len(init))), np.empty((0, 2), dtype=np.int64))  # nothing to learn yet
         return ranker
 
@@ -142,7 +151,15 @@ class Library:
 
     def again(self) -> Library:
         """The library before the first mark."""
-        return Library(self._collection, self._names, self.start, self._features_of, self._first, n_items=self._n_items)
+        return Library(
+            self._collection,
+            self._names,
+            self.start,
+            self._features_of,
+            self._first,
+            n_items=self._n_items,
+            online=self._online,
+        )
 
     def catch_up(self, until: int | None = None) -> bool:
         """Learn from marks that came since, and forget those that were taken back. Returns whether anything changed.
@@ -203,7 +220,8 @@ class Library:
             "start": self.start,
             "first": self._first,
             "n_marks": self.n_marks,
-            **{name: getattr(ranker, name).tolist() for name in _STATE},
+            "online": self._online,
+            "ranker": ranker_to_json(ranker),
         }
         with self._collection.transaction() as db:
             standing = db.execute(_STANDING, (self._first, self._last)).fetchone()[0]
@@ -218,9 +236,10 @@ class Library:
         for mark, text in rows:
             state: dict[str, Any] = json.loads(text)
             mine = {"basis": self._basis, "names": self._names, "start": self.start, "first": self._first}
-            if all(state.get(name) == value for name, value in mine.items()):
-                for name in _STATE:
-                    setattr(self._ranker, name, np.array(state[name], dtype=np.float64))
+            if all(state.get(name) == value for name, value in {**mine, "online": self._online}.items()):
+                found = ranker_from_json(state["ranker"])
+                assert isinstance(found, OnlineRanker)
+                self._ranker = found
                 self._last, self.n_marks = mark, state["n_marks"]
                 return
 
@@ -232,7 +251,6 @@ class Library:
 
 
 _STANDING = "SELECT count(*) FROM qrels WHERE undone IS NULL AND id > ? AND id <= ?"
-_STATE = ("coef_", "last_coef_", "first_coef_", "drag_", "sums_")
 
 
 class _Said:

@@ -115,7 +115,7 @@ class SearchEngine:
             used = models.model_in_use(self.collection)
             if self._model[0] != used:
                 self._model = (used, None if used is None else models.load_scorer(self.collection, used))
-            since = (id(snapshot), used, settings.since)
+            since = (id(snapshot), used, settings.since, settings.online)
             if self._library is None or self._library_of != since:
                 start, first, scorer = self._start(snapshot), settings.since, self._model[1]
                 if scorer is not None:
@@ -124,7 +124,7 @@ class SearchEngine:
                 features_of = partial(self._features_of, snapshot)
                 self._library = Library(
                     self.collection, snapshot.names, start, features_of, first,
-                    basis=snapshot.basis, n_items=snapshot.counted,
+                    basis=snapshot.basis, n_items=snapshot.counted, online=settings.online,
                 ).open()  # fmt: skip
                 self._library_of = since
             else:

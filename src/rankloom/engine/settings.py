@@ -7,6 +7,7 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 from rankloom.collection import Collection
+from rankloom.engine.library import ONLINE
 
 __all__ = ["Set", "Settings"]
 
@@ -14,10 +15,11 @@ _KEY = "library"
 
 
 class Set(NamedTuple):
-    """The weights that learning leaves alone, and the last mark that the library does not learn from."""
+    """The weights that learning leaves alone, the last mark that the library does not learn from, and what learns."""
 
     locked: dict[str, float]
     since: int
+    online: str
 
 
 class Settings:
@@ -29,7 +31,7 @@ class Settings:
     def read(self) -> Set:
         """What is set now."""
         found = self._read()
-        return Set(dict(found["locked"]), int(found["since"]))
+        return Set(dict(found["locked"]), int(found["since"]), found.get("online", ONLINE))
 
     def _read(self) -> dict[str, Any]:
         row = self._collection.db.execute("SELECT value FROM meta WHERE key = ?", (_KEY,)).fetchone()
@@ -49,7 +51,11 @@ class Settings:
             found["locked"][name] = float(value)
         self._write(found)
 
+    def learn_with(self, online: str) -> None:
+        """Choose the online ranker that learns from every mark."""
+        self._write({**self._read(), "online": online})
+
     def start_again(self) -> None:
         """Forget locks, and learn only from marks that come from now on."""
         last = self._collection.db.execute("SELECT coalesce(max(id), 0) FROM qrels").fetchone()[0]
-        self._write({"locked": {}, "since": last})
+        self._write({**self._read(), "locked": {}, "since": last})
