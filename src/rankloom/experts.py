@@ -87,6 +87,7 @@ class _Similarities:
     ):
         self._stored, self._sightings = stored, sightings
         self._scales = np.array([scales[name] for name in DISTANCES], dtype=np.float32)
+        self._alone = len(sightings) == 1 and sightings[0][1] > 0
         self._known: NDArray[np.bool_] | None = None  # None: nothing yet, or everything
         self._values: NDArray[Any] | None = None
 
@@ -102,15 +103,15 @@ class _Similarities:
             if len(missing):
                 self._values[missing] = self._computed(missing, len(missing))
                 self._known[missing] = True
-        values = self._values[:, place]
-        return np.asarray(values if len(rows) == n else values[rows], dtype=np.float64)
+        values = self._values[:, place] if len(rows) == n else self._values[rows, place]
+        if self._alone:  # distances are kept, and become similarities where they are asked for
+            values = np.exp(values / -self._scales[place])
+        return np.asarray(values, dtype=np.float64)
 
     def _computed(self, rows: IntArray | None, n: int) -> NDArray[Any]:
         """Mean of best and mean similarity to the examples, less half of the same to those that count against."""
-        if len(self._sightings) == 1 and self._sightings[0][1] > 0:
-            similarity = all_distances(self._sightings[0][0], self._stored, rows)
-            similarity /= -self._scales
-            return np.exp(similarity, out=similarity)
+        if self._alone:
+            return all_distances(self._sightings[0][0], self._stored, rows)
         total = np.zeros((n, len(DISTANCES)), dtype=np.float32)
         for sign, share in ((1.0, 1.0), (-1.0, -0.5)):
             mine = [(vector, abs(weight)) for vector, weight in self._sightings if weight * sign > 0]
