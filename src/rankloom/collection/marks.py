@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 from rankloom.collection.collection import Collection
 from rankloom.core import Qrel
+from rankloom.queries import Query
 
-__all__ = ["Mark", "StoredMark", "add_marks", "marks", "now", "qrels", "take_back"]
+__all__ = ["Mark", "StoredMark", "add_marks", "asked", "marks", "now", "qrels", "take_back"]
 
 
 _LARGEST = 1e6
@@ -122,6 +123,12 @@ def marks(
             values.append(value)
     rows = collection.db.execute(f"{_MARKS} WHERE {' AND '.join(conditions)} ORDER BY id", values)
     return [_stored(row) for row in rows.fetchall()]
+
+
+def asked(collection: Collection, qid: str) -> Query | None:
+    """The query behind a name in the log, if it has marks."""
+    row = collection.db.execute("SELECT query FROM queries WHERE qid = ?", (qid,)).fetchone()
+    return None if row is None else Query.from_json(json.loads(row[0]))
 
 
 def qrels(collection: Collection) -> list[Qrel]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from rankloom.collection import Collection
-from rankloom.collection.marks import marks
+from rankloom.collection.marks import asked, marks
 from rankloom.engine.library import Library
 from rankloom.features import Features
 from rankloom.metrics import evaluate
@@ -39,12 +38,12 @@ def learning_curve(
     found = []
     for (qid, user), items in sorted(grades.items(), key=lambda one: first[one[0]]):
         replay.catch_up(first[qid, user] - 1)
-        row = collection.db.execute("SELECT query FROM queries WHERE qid = ?", (qid,)).fetchone()
-        phi = None if row is None else features_of(Query.from_json(json.loads(row[0])))
+        query = asked(collection, qid)
+        phi = None if query is None else features_of(query)
         if phi is None or len({grade > 0 for grade in items.values()}) < 2:
             continue
         rows = np.array([*items]) - 1
-        X = np.stack([phi.column(place, rows) for place in range(phi.shape[1])], axis=1)
+        X = np.asarray(phi.take(rows))
         y = np.array([*items.values()])
         values = {}
         for kind, weights in (("start", replay.start), ("learned", replay.weights)):

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.collection import Mark, StoredMark, add_marks, take_back
+from rankloom.collection.marks import asked, now
 from rankloom.collection.marks import marks as stored_marks
-from rankloom.collection.marks import now
 from rankloom.core import RankingData
 from rankloom.engine import models
 from rankloom.engine.answers import Answer, Found
@@ -127,8 +127,7 @@ class Engine(SearchEngine):
 
     def asked(self, qid: str) -> Query | None:
         """The query behind a name in the log of marks, if it has marks."""
-        row = self.collection.db.execute("SELECT query FROM queries WHERE qid = ?", (qid,)).fetchone()
-        return None if row is None else Query.from_json(json.loads(row[0]))
+        return asked(self.collection, qid)
 
     def upload(self, image: NDArray[Any]) -> str:
         """Keep a picture for queries, `Example(picture=key)`; returns its key."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from rankloom.collection import Collection
 from rankloom.collection.collection import NEIGHBOURS
+from rankloom.datasets._files import atomic_write
 from rankloom.engine.snapshot import Snapshot
 from rankloom.index import FaissIndex
 from rankloom.neighbours import Neighbours, build_neighbours
@@ -163,9 +163,5 @@ def _save(folder: Path, graph: StoredGraph) -> None:
     file = io.BytesIO()
     arrays: dict[str, Any] = {"ids": graph.neighbours.ids, "similarities": graph.neighbours.similarities}
     np.savez(file, about=np.array(about), **arrays)
-    temporary = folder / f"{NEIGHBOURS}.{os.getpid()}.new"
-    with open(temporary, "wb") as out:
+    with atomic_write(str(folder / NEIGHBOURS)) as out:
         out.write(file.getvalue())
-        out.flush()
-        os.fsync(out.fileno())
-    os.replace(temporary, folder / NEIGHBOURS)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankloom.collection import Collection, StoredMark
-from rankloom.collection.marks import marks
+from rankloom.collection.marks import asked, marks
 from rankloom.core import IntArray
 from rankloom.features import Features
 from rankloom.queries import Query
@@ -202,13 +202,13 @@ class Library:
             return
         items = sorted({item for pair in pairs for item in pair})
         rows: IntArray = np.array(items) - 1
-        X = np.stack([features.column(place, rows) for place in range(features.shape[1])], axis=1)
+        X = np.asarray(features.take(rows))
         place = {item: at for at, item in enumerate(items)}
         self._ranker.partial_fit_triplets(X, np.array([[place[a], place[b]] for a, b in pairs]))
 
     def _asked(self, qid: str) -> Features | None:
-        row = self._collection.db.execute("SELECT query FROM queries WHERE qid = ?", (qid,)).fetchone()
-        return None if row is None else self._features_of(Query.from_json(json.loads(row[0])))
+        query = asked(self._collection, qid)
+        return None if query is None else self._features_of(query)
 
     # States on disk --------------------------------------------------------------------------------------------------
 

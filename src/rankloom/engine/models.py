@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankloom.collection import Collection
-from rankloom.collection.marks import marks, now
+from rankloom.collection.marks import asked, marks, now
 from rankloom.core import FloatArray, RankingData
 from rankloom.engine.library import drawn
 from rankloom.engine.scorers import RankerScorer, Scorer
@@ -73,17 +73,17 @@ def judged(collection: Collection, features_of: Callable[[Query], Features | Non
             for item in drawn(mark, n_items):
                 mine.setdefault(item, 0.0)
     X, y, qid, ids, names = [], [], [], [], None
-    for (asked, user), items in grades.items():
-        row = collection.db.execute("SELECT query FROM queries WHERE qid = ?", (asked,)).fetchone()
-        features = None if row is None else features_of(Query.from_json(json.loads(row[0])))
+    for (name, user), items in grades.items():
+        query = asked(collection, name)
+        features = None if query is None else features_of(query)
         if features is None or len(set(items.values())) < 2:
             continue
         items = {item: grade for item, grade in items.items() if item <= len(features)}
         names = features.names
         rows = np.array([*items]) - 1
-        X.append(np.stack([features.column(place, rows) for place in range(features.shape[1])], axis=1))
+        X.append(np.asarray(features.take(rows)))
         y += [*items.values()]
-        qid += [f"{asked}\t{user}"] * len(items)
+        qid += [f"{name}\t{user}"] * len(items)
         ids += [str(item) for item in items]
     if not X:
         raise ValueError("there is nothing to learn from: mark results of a query as right and others as wrong first")
@@ -115,7 +115,7 @@ def train_model(
     said = np.ptp(data.X, axis=0) > 0  # an expert that is the same everywhere was not judged
     if not said.any():
         raise ValueError("no expert tells the marked items apart: there is nothing to learn from")
-    kept = {name: weight for name, weight, there in _zip(names, start, said) if not there and weight}
+    kept = {name: start[name] for name, there in zip(names, said, strict=True) if not there and start.get(name)}
     chosen = [name for name, there in zip(names, said, strict=True) if there]
     groups = group_rows(data.qid, len(data))
     if len(groups) < FOLDS:
@@ -130,11 +130,7 @@ def train_model(
         test = fold[groups.codes] == number
         fitted = _fitted(ranker, params, X[~test], data.y[~test], data.qid[~test])
         scores[test] = fitted.predict(X[test], data.qid[test])
-    values: dict[str, list[float]] = {"new": [], "used": []}
-    for rows in groups:
-        values["new"].append(evaluate(data.y[rows], scores[rows], None, [METRIC])[METRIC])
-        values["used"].append(evaluate(data.y[rows], before[rows], None, [METRIC])[METRIC])
-    found = compare_values(values, METRIC)
+    found = _compared(data, {"new": scores, "used": before})
     pair = found.pairs[0]
     final = _fitted(ranker, params, X, data.y, data.qid)
     own = final.predict(X, data.qid)
@@ -157,11 +153,15 @@ def train_model(
 def compare_scorers(data: RankingData, scorers: Mapping[str, Scorer]) -> Comparison:
     """AP of every query by each of some scorers, with paired tests."""
     phi = Features(data.X, names=list(data.feature_names or ()))
-    values = {}
-    for name, scorer in scorers.items():
-        scores = scorer.scores(phi)
-        groups = group_rows(data.qid, len(data))
-        values[name] = [evaluate(data.y[rows], scores[rows], None, [METRIC])[METRIC] for rows in groups]
+    return _compared(data, {name: scorer.scores(phi) for name, scorer in scorers.items()})
+
+
+def _compared(data: RankingData, scores: Mapping[str, FloatArray]) -> Comparison:
+    groups = group_rows(data.qid, len(data))
+    values = {
+        name: [evaluate(data.y[rows], some[rows], None, [METRIC])[METRIC] for rows in groups]
+        for name, some in scores.items()
+    }
     return compare_values(values, METRIC)
 
 
@@ -175,10 +175,6 @@ def linear_ranker(names: Sequence[str], weights: Sequence[float]) -> Ranker:
 
 def _fitted(name: str, params: Mapping[str, Any] | None, X: FloatArray, y: FloatArray, qid: Any) -> Ranker:
     return make_ranker(name, **(params or {})).fit(X, y, qid=qid)
-
-
-def _zip(names: list[str], start: Mapping[str, float], said: Any) -> Any:
-    return zip(names, (start.get(name, 0.0) for name in names), said.tolist(), strict=True)
 
 
 _COLUMNS = (

@@ -19,7 +19,7 @@ from rankloom.descriptors import PRESETS
 from rankloom.experts import Sighting, expert_features, experts_of, measure_scales
 from rankloom.rankers import RankingLogisticRegression
 
-__all__ = ["Labelled", "labelled_collection", "prior_weights", "train_prior"]
+__all__ = ["Labelled", "labelled_collection", "positive_weights", "prior_weights", "train_prior"]
 
 TEXT_WEIGHTS = {"text.bm25": 1.0, "tags.bm25": 0.5}  # people's words count more than automatic ones
 _QUERIES, _OTHERS = 200, 150
@@ -114,14 +114,22 @@ def train_prior(
             y.append((one.labels[rows] == one.labels[query]).astype(np.float64))
             qid.append(np.full(len(rows), query))
         features, grades, ids = (np.concatenate(parts) for parts in (X, y, qid))
-        kept = np.arange(len(experts))
-        while True:
-            coef = RankingLogisticRegression(nu=nu).fit(features[:, kept], grades, qid=ids).coef_
-            if (coef >= 0).all():
-                break
-            kept = kept[coef > 0]
-        weights[kept] += coef / (coef.sum() or 1.0) / len(collections)
+        coef = positive_weights(features, grades, ids, nu)
+        weights += coef / (coef.sum() or 1.0) / len(collections)
     return {expert.name: round(float(weight), 6) for expert, weight in zip(experts, weights, strict=True) if weight > 0}
+
+
+def positive_weights(X: FloatArray, y: FloatArray, qid: NDArray[Any], nu: float = 1.0) -> FloatArray:
+    """Weights of ranking logistic regression, of which those below 0 are set to 0 and the rest is learned again."""
+    kept = np.arange(X.shape[1])
+    while True:
+        coef = RankingLogisticRegression(nu=nu).fit(X[:, kept], y, qid=qid).coef_
+        if (coef >= 0).all():
+            break
+        kept = kept[coef > 0]
+    weights = np.zeros(X.shape[1])
+    weights[kept] = coef
+    return weights
 
 
 def _judged(one: Labelled, descriptors: list[str], random_state: int) -> Iterable[tuple[int, NDArray[Any], FloatArray]]:

@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from rankloom.core import FloatArray, IntArray
 from rankloom.metrics import evaluate
+from rankloom.priors import positive_weights
 from rankloom.rankers import LinearRanker, Ranker, RankingLogisticRegression
 from rankloom.relevance import spread_scores
 from rankloom.trials.described import Described, average_precision
@@ -182,14 +183,7 @@ def learned_weights(data: Described, *, n_queries: int = 300, random_state: int 
         grades.append(y)
         qid.append(np.full(len(y), number))
     X, y, q = (np.concatenate(parts) for parts in (rows, grades, qid))
-    kept = np.arange(X.shape[1])
-    while True:
-        coef = RankingLogisticRegression().fit(X[:, kept], y, qid=q).coef_
-        if signed or (coef >= 0).all():
-            break
-        kept = kept[coef > 0]
-    weights = np.zeros(X.shape[1])
-    weights[kept] = coef
+    weights = RankingLogisticRegression().fit(X, y, qid=q).coef_ if signed else positive_weights(X, y, q)
     return np.asarray(weights / np.abs(weights).sum())
 
 
