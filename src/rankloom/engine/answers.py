@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.core import FloatArray, IntArray
+from rankloom.core import FloatArray
 from rankloom.engine.scorers import Scorer
 from rankloom.features import Features
 from rankloom.queries import Query
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rankloom.engine.following import Told
     from rankloom.engine.view import View
 
-__all__ = ["Answer", "Followed", "Found", "Ranking", "diversified"]
+__all__ = ["Answer", "Followed", "Found", "Ranking"]
 
 
 class Found(NamedTuple):
@@ -173,37 +173,3 @@ class Ranking:
             name = "preferred" if grade is None else "marked right" if grade > 0 else "marked wrong"
             why[name] = self.offsets[row]
         return why
-
-
-def diversified(order: IntArray, scores: FloatArray, similarity: FloatArray, diversity: float) -> IntArray:
-    r"""Reorder the best results so that they differ: the next maximises \((1 - d) s(p) - d \max_j K(p, j)\).
-
-    Parameters
-    ----------
-    order : row numbers, best first.
-    scores : of these rows, scaled to [0, 1] here.
-    similarity : between these rows.
-    diversity : d, from 0 (as they are) to 1.
-
-    References
-    ----------
-    J. Carbonell and J. Goldstein, The use of MMR, diversity-based reranking, SIGIR 1998.
-
-    Examples
-    --------
-    >>> K = np.array([[1.0, 0.99, 0.1], [0.99, 1.0, 0.1], [0.1, 0.1, 1.0]])
-    >>> diversified(np.array([7, 8, 9]), np.array([1.0, 0.9, 0.6]), K, 0.5).tolist()
-    [7, 9, 8]
-    """
-    span = float(np.ptp(scores))
-    value = (scores - scores.min()) / span if span > 0 else np.ones(len(scores))
-    chosen: list[int] = []
-    nearest = np.zeros(len(order))
-    left = np.ones(len(order), dtype=bool)
-    for _ in range(len(order)):
-        merit = np.where(left, (1.0 - diversity) * value - diversity * nearest, -np.inf)
-        best = int(np.argmax(merit))
-        chosen.append(best)
-        left[best] = False
-        nearest = np.maximum(nearest, similarity[best])
-    return order[chosen]

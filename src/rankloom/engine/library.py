@@ -202,7 +202,8 @@ class Library:
             return
         items = sorted({item for pair in pairs for item in pair})
         rows: IntArray = np.array(items) - 1
-        X = np.asarray(features.take(rows))
+        # Column by column: a view of the rows, made for every mark, would cost more than its cells.
+        X = np.stack([features.column(place, rows) for place in range(features.shape[1])], axis=1)
         place = {item: at for at, item in enumerate(items)}
         self._ranker.partial_fit_triplets(X, np.array([[place[a], place[b]] for a, b in pairs]))
 

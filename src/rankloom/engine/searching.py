@@ -12,15 +12,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.collection import Collection
+from rankloom.collection import Collection, duplicate_groups
 from rankloom.collection.marks import marks as stored_marks
 from rankloom.core import FloatArray, IntArray
 from rankloom.engine import models
-from rankloom.engine.answers import Answer, Found, Ranking, diversified
+from rankloom.engine.answers import Answer, Found, Ranking
+from rankloom.engine.arranging import METHODS, collapsed, diversified, reranked
 from rankloom.engine.cutoff import suggest_cutoff
 from rankloom.engine.examples import Examples
-from rankloom.engine.following import Told, offsets_of, told_by
 from rankloom.engine.following import follow as follow_told
+from rankloom.engine.following import offsets_of, told_by
 from rankloom.engine.graphs import Graphs
 from rankloom.engine.library import Library, LibraryState
 from rankloom.engine.scorers import RankerScorer, Scorer, WeightScorer
@@ -33,14 +34,11 @@ from rankloom.neighbours import Neighbours
 from rankloom.priors import prior_weights
 from rankloom.queries import Query
 from rankloom.relevance import NEAREST, spread_scores
-from rankloom.rerank import RERANKERS, rerank
 
 __all__ = ["METHODS", "SearchEngine"]
 
-METHODS = ("experts", *RERANKERS)
 _CANDIDATES = 5000  # items that an approximate index proposes to a search
 _CACHE_BYTES = 64 * 2**20  # of queries, and of similarities to marked items
-_RERANKED = 200  # results that a reranker or diversity reorders
 _ENCODER_WEIGHT = 1.0
 _FACE_WEIGHT = 0.1
 _MOST_MARKS = 300  # marks of a query that teach at once; the others keep their places
@@ -346,12 +344,12 @@ class SearchEngine:
         order, total = self._ordered(ranking)
         others: dict[int, list[int]] = {}
         if collapse:
-            order, others = self._collapsed(ranking.view, order)
+            order, others = collapsed(order, self._groups(ranking.view))
         moved = np.zeros(len(total))
         if method != "experts" and len(order) > 2:
-            order, moved = self._reranked(ranking, order, total, method)
+            order, moved = reranked(ranking, order, total, method)
         if diversity and len(order) > 2:
-            order = self._diversified(ranking, order, total + moved, diversity)
+            order = diversified(ranking, order, total + moved, diversity, partial(self._column, ranking.view))
         cut = suggest_cutoff(total[order], ranking) if method == "experts" and not diversity else None
         page = order[offset : offset + k]
         found = []
@@ -392,57 +390,14 @@ class SearchEngine:
             found |= phi.column(phi.names.index(name)) != 0
         return found
 
-    def _collapsed(self, view: View, order: IntArray) -> tuple[IntArray, dict[int, list[int]]]:
-        """The best of each group of near duplicates, and the others of its group."""
-        from rankloom.collection import duplicate_groups
-
-        state = view.snapshot.state
+    def _groups(self, view: View) -> dict[int, int]:
+        """The group of near duplicates of each row that has any."""
         with self._lock:
-            if self._duplicates is None or self._duplicates[0] != state:
+            if self._duplicates is None or self._duplicates[0] != view.snapshot.state:
                 groups = duplicate_groups(self.collection)
                 member = {item - 1: number for number, group in enumerate(groups) for item in group}
-                self._duplicates = (state, member)
-            member = self._duplicates[1]
-        best: dict[int, int] = {}
-        others: dict[int, list[int]] = {}
-        kept = []
-        for row in order.tolist():
-            group = member.get(row)
-            if group is not None and group in best:
-                others.setdefault(best[group], []).append(row + 1)
-                continue
-            if group is not None:
-                best[group] = row
-            kept.append(row)
-        return np.array(kept, dtype=np.int64), others
-
-    def _reranked(
-        self, ranking: Ranking, order: IntArray, total: FloatArray, method: str
-    ) -> tuple[IntArray, FloatArray]:
-        """Let the looks of the best results reorder them; marked ones keep their places at the ends."""
-        snapshot = ranking.view.snapshot
-        first, middle, last = _parted(order, ranking.told)
-        top, rest = middle[:_RERANKED], middle[_RERANKED:]
-        moved = np.zeros(len(total))
-        if len(top) < 3 or not snapshot.vectors:
-            return order, moved
-        name = "semantic" if "semantic" in snapshot.vectors else next(iter(snapshot.vectors))
-        some = rerank(total[top], np.asarray(snapshot.vectors[name][top], np.float64), method=method)
-        floor = float(total[rest].max()) if len(rest) else float(total[top].min())
-        ceiling = float(total[first].min()) if len(first) else np.inf
-        span = float(np.ptp(some)) or 1.0
-        room = min(max(float(total[top].max()) - floor, 1e-6), ceiling - floor)
-        moved[top] = floor + room * (0.01 + 0.98 * (some - some.min()) / span) - total[top]  # between their neighbours
-        return np.concatenate([first, top[np.lexsort((top, -some))], rest, last]), moved
-
-    def _diversified(self, ranking: Ranking, order: IntArray, total: FloatArray, diversity: float) -> IntArray:
-        first, middle, last = _parted(order, ranking.told)
-        top = middle[:_RERANKED]
-        if len(top) < 2:
-            return order
-        columns = [self._column(ranking.view, row + 1)[top] for row in top.tolist()]
-        chosen = diversified(top, total[top], np.array(columns, np.float64), diversity)
-        return np.concatenate([first, chosen, middle[_RERANKED:], last])
+                self._duplicates = (view.snapshot.state, member)
+            return self._duplicates[1]
 
     def compare(self, query: Query, a: int, b: int, *, user: str = "", diffusion: bool = True) -> dict[str, float]:
         """Why item a is above item b: the differences of what each part added, largest first; they sum to that of the
@@ -474,14 +429,3 @@ class SearchEngine:
         """
         view = self._view()
         return self._graphs.build(view.snapshot, view.fused, progress)
-
-
-def _parted(order: IntArray, told: Told) -> tuple[IntArray, IntArray, IntArray]:
-    """Results down to the last right one, those in between, and those from the first wrong one on."""
-    grades = [told.grades.get(row + 1) for row in order.tolist()]
-    right = max((place for place, grade in enumerate(grades) if grade is not None and grade > 0), default=-1) + 1
-    first_wrong = min(
-        (place for place, grade in enumerate(grades) if grade is not None and grade <= 0), default=len(order)
-    )
-    wrong = max(first_wrong, right)
-    return order[:right], order[right:wrong], order[wrong:]

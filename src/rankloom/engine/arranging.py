@@ -1,0 +1,128 @@
+"""How results are arranged once they have scores: near duplicates, rerankers, diversity."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom.core import FloatArray, IntArray
+from rankloom.engine.answers import Ranking
+from rankloom.engine.following import Told
+from rankloom.rerank import RERANKERS, rerank
+
+__all__ = ["METHODS", "collapsed", "differing", "diversified", "reranked"]
+
+METHODS = ("experts", *RERANKERS)
+REORDERED = 200  # results that a reranker or diversity reorders
+
+
+def collapsed(order: IntArray, groups: Mapping[int, int]) -> tuple[IntArray, dict[int, list[int]]]:
+    """The best of each group of near duplicates, and the other items of its group.
+
+    Parameters
+    ----------
+    order : rows, best first.
+    groups : the group of each row that has near duplicates.
+
+    Examples
+    --------
+    >>> collapsed(np.array([4, 2, 7]), {4: 0, 7: 0})
+    (array([4, 2]), {4: [8]})
+    """
+    best: dict[int, int] = {}
+    others: dict[int, list[int]] = {}
+    kept = []
+    for row in order.tolist():
+        group = groups.get(row)
+        if group is not None and group in best:
+            others.setdefault(best[group], []).append(row + 1)
+            continue
+        if group is not None:
+            best[group] = row
+        kept.append(row)
+    return np.array(kept, dtype=np.int64), others
+
+
+def reranked(ranking: Ranking, order: IntArray, total: FloatArray, method: str) -> tuple[IntArray, FloatArray]:
+    """Let the looks of the best results reorder them; marked ones keep their places at the ends.
+
+    Returns the new order, and what was added to the score of each row.
+    """
+    snapshot = ranking.view.snapshot
+    first, middle, last = _parted(order, ranking.told)
+    top, rest = middle[:REORDERED], middle[REORDERED:]
+    moved = np.zeros(len(total))
+    if len(top) < 3 or not snapshot.vectors:
+        return order, moved
+    name = "semantic" if "semantic" in snapshot.vectors else next(iter(snapshot.vectors))
+    some = rerank(total[top], np.asarray(snapshot.vectors[name][top], np.float64), method=method)
+    floor = float(total[rest].max()) if len(rest) else float(total[top].min())
+    ceiling = float(total[first].min()) if len(first) else np.inf
+    span = float(np.ptp(some)) or 1.0
+    room = min(max(float(total[top].max()) - floor, 1e-6), ceiling - floor)
+    moved[top] = floor + room * (0.01 + 0.98 * (some - some.min()) / span) - total[top]  # between their neighbours
+    return np.concatenate([first, top[np.lexsort((top, -some))], rest, last]), moved
+
+
+def diversified(
+    ranking: Ranking,
+    order: IntArray,
+    total: FloatArray,
+    diversity: float,
+    column: Callable[[int], NDArray[np.float32]],
+) -> IntArray:
+    """Let the best results differ; marked ones keep their places at the ends. `column` is the similarity to an item."""
+    first, middle, last = _parted(order, ranking.told)
+    top = middle[:REORDERED]
+    if len(top) < 2:
+        return order
+    similarity = np.array([column(row + 1)[top] for row in top.tolist()], np.float64)
+    chosen = differing(top, total[top], similarity, diversity)
+    return np.concatenate([first, chosen, middle[REORDERED:], last])
+
+
+def differing(order: IntArray, scores: FloatArray, similarity: FloatArray, diversity: float) -> IntArray:
+    r"""Reorder the best results so that they differ: the next maximises \((1 - d) s(p) - d \max_j K(p, j)\).
+
+    Parameters
+    ----------
+    order : row numbers, best first.
+    scores : of these rows, scaled to [0, 1] here.
+    similarity : between these rows.
+    diversity : d, from 0 (as they are) to 1.
+
+    References
+    ----------
+    J. Carbonell and J. Goldstein, The use of MMR, diversity-based reranking, SIGIR 1998.
+
+    Examples
+    --------
+    >>> K = np.array([[1.0, 0.99, 0.1], [0.99, 1.0, 0.1], [0.1, 0.1, 1.0]])
+    >>> differing(np.array([7, 8, 9]), np.array([1.0, 0.9, 0.6]), K, 0.5).tolist()
+    [7, 9, 8]
+    """
+    span = float(np.ptp(scores))
+    value = (scores - scores.min()) / span if span > 0 else np.ones(len(scores))
+    chosen: list[int] = []
+    nearest = np.zeros(len(order))
+    left = np.ones(len(order), dtype=bool)
+    for _ in range(len(order)):
+        merit = np.where(left, (1.0 - diversity) * value - diversity * nearest, -np.inf)
+        best = int(np.argmax(merit))
+        chosen.append(best)
+        left[best] = False
+        nearest = np.maximum(nearest, similarity[best])
+    return order[chosen]
+
+
+def _parted(order: IntArray, told: Told) -> tuple[IntArray, IntArray, IntArray]:
+    """Results down to the last right one, those in between, and those from the first wrong one on."""
+    grades = [told.grades.get(row + 1) for row in order.tolist()]
+    right = max((place for place, grade in enumerate(grades) if grade is not None and grade > 0), default=-1) + 1
+    first_wrong = min(
+        (place for place, grade in enumerate(grades) if grade is not None and grade <= 0), default=len(order)
+    )
+    wrong = max(first_wrong, right)
+    return order[:right], order[right:wrong], order[wrong:]
