@@ -89,6 +89,13 @@ def test_items_vectors_thumbnails_texts(collection, folder):
     assert ("summer trip", "folder") in collection.texts(3)
 
 
+def test_indexing_in_this_process_leaves_its_threads_alone(collection, folder):
+    before = dict(os.environ), cv2.getNumThreads()
+    cv2.imwrite(str(folder / "new.png"), picture(99))
+    assert index(collection, workers=0).stored == 1
+    assert (dict(os.environ), cv2.getNumThreads()) == before
+
+
 def test_unchanged_files_cost_a_stat(collection, folder):
     """Other bytes of the same length and time are not noticed: nothing but the stat is looked at."""
     for path in paths(folder):

@@ -1,11 +1,17 @@
 """All distances in one pass over half precision rows, against scipy and the formulas."""
 
+import os
+import platform
+import subprocess
+import sys
+
 import numba
 import numpy as np
 import pytest
+from llvmlite.binding import get_host_cpu_features
 from scipy.spatial.distance import cdist
 
-from rankloom.distances import DISTANCES, all_distances
+from rankloom.distances import DISTANCES, add_similarities, all_distances
 from rankloom.experts import Expert, Sighting, expert_features, experts_of, measure_scales
 
 
@@ -34,6 +40,35 @@ def test_fused_against_formulas_and_scipy(d, negative):
     np.testing.assert_allclose(found[nonzero, 2], cosines, rtol=2e-5, atol=2e-5)
 
 
+@pytest.mark.parametrize("features", ["+sse4.2,+popcnt", "+avx2,+fma,+f16c"])
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="these are features of Intel and AMD processors")
+def test_every_half_precision_number_is_read_exactly_on_any_processor(features, tmp_path):
+    script = """
+import numpy as np
+from numba import njit
+from rankloom._distance_kernels import _converts_halves, _from_half
+
+@njit
+def read(codes, out):
+    for place in range(len(codes)):
+        out[place] = _from_half(codes[place])
+
+codes = np.arange(2**16, dtype=np.uint16)
+out = np.empty(2**16, np.float32)
+read(codes, out)
+np.testing.assert_array_equal(out, codes.view(np.float16).astype(np.float32))
+print(_converts_halves())
+"""
+    name = "haswell" if "avx2" in features else "nehalem"
+    environment = {"NUMBA_CPU_NAME": name, "NUMBA_CPU_FEATURES": features, "NUMBA_CACHE_DIR": str(tmp_path)}
+    ran = subprocess.run(
+        [sys.executable, "-c", script], env=os.environ | environment, capture_output=True, text=True, check=False
+    )
+    if "+f16c" in features and not get_host_cpu_features().get("f16c", False):
+        pytest.skip("this processor has no such instruction")
+    assert ran.stdout.split() == [str("f16c" in features)], ran.stderr
+
+
 def test_some_rows_and_any_number_of_threads_give_the_same_bits():
     stored, query = rows(500, 96), rows(9, 96, 1)[0].astype(np.float32)
     whole = all_distances(query, stored)
@@ -48,6 +83,19 @@ def test_some_rows_and_any_number_of_threads_give_the_same_bits():
         np.testing.assert_array_equal(all_distances(query, stored), whole)
     finally:
         numba.set_num_threads(before)
+
+
+@pytest.mark.parametrize("negative", [False, True])
+@pytest.mark.parametrize("d", [3, 32, 59, 257, 1280])
+def test_between_stored_rows_all_distances_are_symmetric_to_the_last_bit(d, negative):
+    stored = rows(40, d, negative=negative)
+    found = np.array([all_distances(row, stored) for row in stored])
+    np.testing.assert_array_equal(found, found.transpose(1, 0, 2))
+    weights, scales = np.array([0.2, 0.3, 0.1, 0.3, 0.1], np.float32), np.full(5, 0.7, np.float32)
+    total = np.zeros((40, 40), np.float32)
+    for sums, row in zip(total, stored, strict=True):
+        add_similarities(sums, row, stored, weights, scales)
+    np.testing.assert_array_equal(total, total.T)
 
 
 def test_bad_arguments():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankloom.neighbours import Neighbours, build_neighbours
+from rankloom.neighbours import RESOLUTION, Neighbours, build_neighbours
 
 
 def points(n=60, seed=0):
@@ -17,7 +17,8 @@ def similarity(X):
 def brute_force(X, present, k):
     found = []
     for item in range(len(X)):
-        order = [j for j in np.argsort(-similarity(X)(item), kind="stable").tolist() if j != item and present[j]]
+        rounded = np.round(similarity(X)(item) / RESOLUTION)
+        order = [j for j in np.argsort(-rounded, kind="stable").tolist() if j != item and present[j]]
         found.append((order + [-1] * k)[:k] if present[item] else [-1] * k)
     return found
 

@@ -2,20 +2,51 @@
 
 from __future__ import annotations
 
+import platform
+
 import numpy as np
 from llvmlite import ir
+from llvmlite.binding import get_host_cpu_features
 from numba import njit, types
+from numba.core import config
 from numba.extending import intrinsic
+
+
+def _converts_halves() -> bool:
+    """Whether the processor that is compiled for turns half precision into single precision by itself.
+
+    Every ARM of 64 bits does, an Intel or AMD since 2012. Elsewhere LLVM would call a function that nobody provides.
+    """
+    if platform.machine().lower() not in ("x86_64", "amd64"):
+        return True
+    if config.CPU_FEATURES is not None:
+        return "+f16c" in config.CPU_FEATURES
+    return bool(get_host_cpu_features().get("f16c", False))
 
 
 @intrinsic
 def _from_half(typing_context, code):
-    """A half precision number, given by its bits, as a float32: one instruction, also in vectors."""
+    """A half precision number, given by its bits, as a float32: one instruction where there is one, also in vectors."""
 
     def generate(context, builder, signature, arguments):
         return builder.fpext(builder.bitcast(arguments[0], ir.HalfType()), ir.FloatType())
 
-    return types.float32(types.uint16), generate
+    def generate_from_bits(context, builder, signature, arguments):
+        word, single = ir.IntType(32), ir.FloatType()
+
+        def constant(value):
+            return ir.Constant(word, value)
+
+        code = builder.zext(arguments[0], word)
+        sign = builder.shl(builder.and_(code, constant(0x8000)), constant(16))
+        bits = builder.shl(builder.and_(code, constant(0x7FFF)), constant(13))
+        # Halves count their exponents from 15, floats from 127; the product is exact for subnormal numbers too.
+        size = builder.bitcast(builder.fmul(builder.bitcast(bits, single), ir.Constant(single, 2.0**112)), word)
+        endless = builder.icmp_unsigned(">=", bits, constant(0x7C00 << 13))  # infinite, or not a number
+        size = builder.select(endless, builder.or_(bits, constant(0x7F800000)), size)
+        return builder.bitcast(builder.or_(sign, size), single)
+
+    return types.float32(types.uint16), generate if _converts_halves() else generate_from_bits
 
 
 @njit(cache=True, fastmath={"contract", "reassoc", "nsz", "arcp"}, error_model="numpy")
@@ -40,7 +71,15 @@ def _one(row, query):
 
 
 @njit(cache=True, error_model="numpy")
-def _sums(query):
+def _sums(query, query_codes):
+    """The squared norm and the total of a query.
+
+    Of a query that is a stored row, given by its codes, they are added up as those of rows are, so that the distance
+    between two rows is the same number whichever of them asks.
+    """
+    if len(query_codes):
+        _, _, _, norm, _, _, total = _one(query_codes, query)
+        return norm, total
     norm = np.float32(0.0)
     total = np.float32(0.0)
     for c in range(len(query)):
@@ -66,9 +105,9 @@ def _intersection(least, total, query_total):
 # The sums are unpacked right where they are used: handed to a function that stores them, they are no longer computed
 # in vectors.
 @njit(cache=True, nogil=True, error_model="numpy")
-def fused(codes, wanted, everything, query, out, begin, end):
+def fused(codes, wanted, everything, query, query_codes, out, begin, end):
     """Fill the entries of `out` from begin to end with the distances of the wanted rows."""
-    query_norm, query_total = _sums(query)
+    query_norm, query_total = _sums(query, query_codes)
     for i in range(begin, end):
         row = codes[i] if everything else codes[wanted[i]]
         city, squares, product, norm, chi, least, total = _one(row, query)
@@ -80,9 +119,9 @@ def fused(codes, wanted, everything, query, out, begin, end):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def weighted(codes, query, weights, scales, out, begin, end):
+def weighted(codes, query, query_codes, weights, scales, out, begin, end):
     """Add the weighted similarities of the rows from begin to end to `out`."""
-    query_norm, query_total = _sums(query)
+    query_norm, query_total = _sums(query, query_codes)
     for i in range(begin, end):
         city, squares, product, norm, chi, least, total = _one(codes[i], query)
         similarity = np.float32(0.0)

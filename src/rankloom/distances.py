@@ -82,7 +82,8 @@ DISTANCES: dict[str, Callable[[Rows, Rows], Rows]] = {
 def all_distances(query: Rows, stored: Rows, rows: NDArray[np.int64] | None = None) -> NDArray[np.float32]:
     """All distances of `DISTANCES` between a vector and stored half precision rows, each row read once.
 
-    Rows are spread over all cores; the numbers do not depend on how many there are.
+    Rows are spread over all cores; the numbers do not depend on how many there are. Between stored rows they are
+    symmetric to the last bit.
 
     Parameters
     ----------
@@ -102,10 +103,11 @@ def all_distances(query: Rows, stored: Rows, rows: NDArray[np.int64] | None = No
     """
     from rankloom import _distance_kernels
 
-    vector, codes = _checked(query, stored)
+    vector, vector_codes, codes = _checked(query, stored)
     wanted = np.empty(0, dtype=np.int64) if rows is None else np.ascontiguousarray(rows, dtype=np.int64)
     out = np.empty((len(stored) if rows is None else len(wanted), len(DISTANCES)), dtype=np.float32)
-    _in_threads(_distance_kernels.fused, (codes, wanted, rows is None, vector, out), len(out), stored.shape[1])
+    arrays = (codes, wanted, rows is None, vector, vector_codes, out)
+    _in_threads(_distance_kernels.fused, arrays, len(out), stored.shape[1])
     return out
 
 
@@ -122,18 +124,22 @@ def add_similarities(
     """
     from rankloom import _distance_kernels
 
-    vector, codes = _checked(query, stored)
-    arrays = (codes, vector, np.asarray(weights, np.float32), np.asarray(scales, np.float32), total)
+    vector, vector_codes, codes = _checked(query, stored)
+    arrays = (codes, vector, vector_codes, np.asarray(weights, np.float32), np.asarray(scales, np.float32), total)
     _in_threads(_distance_kernels.weighted, arrays, len(stored), stored.shape[1])
 
 
-def _checked(query: Rows, stored: Rows) -> tuple[NDArray[np.float32], NDArray[np.uint16]]:
+def _checked(query: Rows, stored: Rows) -> tuple[NDArray[np.float32], NDArray[np.uint16], NDArray[np.uint16]]:
+    """The query, its codes if it has half precision too (else none), and the codes of the rows."""
     if stored.dtype != np.float16:
         raise ValueError(f"stored vectors must have half precision, got {stored.dtype}")
     vector = np.ascontiguousarray(query, dtype=np.float32)
     if vector.shape != (stored.shape[1],):
         raise ValueError(f"the query has the shape {vector.shape}, the rows have {stored.shape[1]} components")
-    return vector, np.ascontiguousarray(stored).view(np.uint16)
+    with np.errstate(over="ignore"):
+        half = vector.astype(np.float16)
+    same = half if np.array_equal(half, vector) else half[:0]
+    return vector, same.view(np.uint16), np.ascontiguousarray(stored).view(np.uint16)
 
 
 @cache

@@ -13,7 +13,11 @@ from scipy.sparse.linalg import cg
 
 from rankloom.core import FloatArray
 
-__all__ = ["Neighbours", "build_neighbours"]
+__all__ = ["RESOLUTION", "Neighbours", "build_neighbours"]
+
+# Similarities closer than this are taken for equal. Rounding in single precision depends on the processor; an order
+# that hung on it would depend on the machine that added an item.
+RESOLUTION = 2.0**-14
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,12 +91,14 @@ def build_neighbours(
     known: Neighbours | None = None,
     progress: Callable[[int, int, str], None] = lambda done, total, text: None,
 ) -> Neighbours:
-    """The exact k nearest neighbours of every item that has a file; equal similarities by row number.
+    """The exact k nearest neighbours of every item that has a file, the same whatever was known before.
+
+    Similarities are rounded to multiples of `RESOLUTION`; equal ones are ordered by row number.
 
     Parameters
     ----------
-    similarities_of : the similarity of all items to one; symmetric. -inf keeps an item out, where a choice of
-        candidates was made before; the graph is as good as that choice then.
+    similarities_of : the similarity of all items to one, of the size of 1; symmetric. -inf keeps an item out, where a
+        choice of candidates was made before; the graph is as good as that choice then.
     present : which items count.
     k : how many neighbours.
     known : an earlier graph of the first items: only new items are asked for, and items that lost a neighbour.
@@ -116,15 +122,20 @@ def build_neighbours(
     ids[todo], best[todo] = -1, -np.inf
     asked = np.flatnonzero(todo)
     for done, item in enumerate(asked.tolist(), 1):
-        found = np.where(present, similarities_of(item), -np.inf).astype(np.float32)
-        found[item] = -np.inf
-        nearest = _top(found, k)
-        ids[item, : len(nearest)], best[item, : len(nearest)] = nearest, found[nearest]
-        closer = np.flatnonzero(present & ~todo & (found > best[:, -1]))
-        _enter(ids, best, closer, item, found[closer])
+        similarity = _rounded(np.where(present, similarities_of(item), -np.inf))
+        similarity[item] = -np.inf
+        nearest = _top(similarity, k)
+        ids[item, : len(nearest)], best[item, : len(nearest)] = nearest, similarity[nearest]
+        before_last = (similarity > best[:, -1]) | ((similarity == best[:, -1]) & (item < ids[:, -1]))
+        closer = np.flatnonzero(present & ~todo & before_last)
+        _enter(ids, best, closer, item, similarity[closer])
         if done % 50 == 0:
             progress(done, len(asked), "neighbours")
     return Neighbours(ids, best)
+
+
+def _rounded(similarity: NDArray[Any]) -> NDArray[np.float32]:
+    return np.asarray(np.round(similarity / RESOLUTION) * RESOLUTION, dtype=np.float32)
 
 
 def _top(scores: NDArray[Any], k: int) -> NDArray[np.int64]:
@@ -141,6 +152,6 @@ def _enter(ids: NDArray[Any], best: NDArray[Any], rows: NDArray[np.int64], item:
     """Put an item into the lists of some rows where it belongs; the last of each list drops out."""
     fresh = ~(ids[rows] == item).any(axis=1)
     for row, value in zip(rows[fresh].tolist(), similarity[fresh].tolist(), strict=True):
-        place = int(np.searchsorted(-best[row], -value, side="right"))
+        place = int(np.sum((best[row] > value) | ((best[row] == value) & (ids[row] < item))))
         ids[row, place + 1 :], best[row, place + 1 :] = ids[row, place:-1].copy(), best[row, place:-1].copy()
         ids[row, place], best[row, place] = item, value

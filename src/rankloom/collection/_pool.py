@@ -79,7 +79,17 @@ def _begin(prepare: Callable[..., None], settings: Any) -> None:
     """What a worker does first: it ends with its parent, which may be killed, and leaves Ctrl-C to it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    _use_one_thread()
     prepare(settings)
+
+
+def _use_one_thread() -> None:
+    """Workers share the cores among themselves. Only in a process of our own: these settings are global."""
+    for pool in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
+        os.environ[f"{pool}_NUM_THREADS"] = "1"
+    import cv2
+
+    cv2.setNumThreads(1)
 
 
 def _end_with_parent() -> None:

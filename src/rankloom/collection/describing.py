@@ -89,15 +89,10 @@ _ready: dict[str, Any] = {}
 
 
 def prepare_worker(settings: Settings) -> None:
-    """Load what the settings name; one thread a worker."""
-    for pool in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
-        os.environ[f"{pool}_NUM_THREADS"] = "1"
-    import cv2
-
+    """Load what the settings name."""
     from rankloom.descriptors import DESCRIPTORS, Vocabulary, words_descriptor
     from rankloom.descriptors.onnx_encoder import OnnxEncoder
 
-    cv2.setNumThreads(1)
     encoders = {name: OnnxEncoder(**json.loads(text), name=name) for name, text in settings.encoders}
     found: list[Any] = []
     for name in settings.descriptors:

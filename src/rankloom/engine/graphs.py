@@ -17,7 +17,7 @@ from rankloom.collection.collection import NEIGHBOURS
 from rankloom.datasets._files import atomic_write
 from rankloom.engine.snapshot import Snapshot
 from rankloom.index import FaissIndex
-from rankloom.neighbours import Neighbours, build_neighbours
+from rankloom.neighbours import RESOLUTION, Neighbours, build_neighbours
 from rankloom.relevance import NEAREST
 
 __all__ = ["Graphs", "StoredGraph"]
@@ -151,6 +151,8 @@ def _load(folder: Path) -> StoredGraph | None:
         file = io.BytesIO((folder / NEIGHBOURS).read_bytes())
         with np.load(file, allow_pickle=False) as found:
             about = json.loads(str(found["about"]))
+            if about["resolution"] != RESOLUTION:  # of an earlier release, which ordered near ties otherwise
+                return None
             neighbours = Neighbours(found["ids"].astype(np.int32), found["similarities"].astype(np.float32))
             return StoredGraph(neighbours, about["weights"], about["versions"])
     except Exception:  # a damaged file can fail in any way: it is made again
@@ -159,7 +161,7 @@ def _load(folder: Path) -> StoredGraph | None:
 
 def _save(folder: Path, graph: StoredGraph) -> None:
     """Write it, at once or not at all."""
-    about = json.dumps({"weights": graph.weights, "versions": graph.versions})
+    about = json.dumps({"weights": graph.weights, "versions": graph.versions, "resolution": RESOLUTION})
     file = io.BytesIO()
     arrays: dict[str, Any] = {"ids": graph.neighbours.ids, "similarities": graph.neighbours.similarities}
     np.savez(file, about=np.array(about), **arrays)
