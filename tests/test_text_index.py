@@ -4,7 +4,6 @@ import csv
 import re
 import sqlite3
 import threading
-import time
 from itertools import pairwise
 from math import log
 
@@ -348,12 +347,9 @@ HOSTILE = {  # what is repeated, and how often
 def test_hostile_texts_take_bounded_work(name):
     unit, times = HOSTILE[name]
     text = "क" + unit * times
-    began = time.process_time()
     placed = place_terms(text)
     index = TextIndex.build([(1, text), (2, "red sun")])
-    index.scores(text)
-    taken = time.process_time() - began
-    assert taken < 8.0  # a quadratic step would take hours
+    index.scores(text)  # a quadratic step would take hours, and run into the time limit of all tests
     assert len(placed.terms) <= 2 * MOST_CHARACTERS + 2
     assert max(map(len, placed.terms), default=0) <= LONGEST_WORD
     assert len(placed.terms) == len(placed.places)

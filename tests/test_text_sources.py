@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import time
 from pathlib import Path
 
 import numpy as np
@@ -184,10 +183,8 @@ class TestHostileXmp:
         ):
             for entity in ("&e;", "&l11;", ""):
                 packet = f"{doctype}<x {DC}><dc:subject>a {entity}</dc:subject></x>"
-                began = time.monotonic()
                 assert xmp_texts(packet.encode()) == []
                 assert xmp_texts(packet.encode("utf-16")) == []
-                assert time.monotonic() - began < 1
 
     def test_size_and_depth_are_bounded(self) -> None:
         assert xmp_texts(f"<x {DC}><dc:subject>{'a' * 2_000_000}</dc:subject></x>".encode()) == []
@@ -280,12 +277,11 @@ class TestSubtitles:
     def test_broken_files_have_no_cues(self, tmp_path: Path, content: bytes) -> None:
         assert self.read(tmp_path, content) == []
 
-    def test_hostile_markup_is_fast(self, tmp_path: Path) -> None:
-        began = time.monotonic()
-        self.read(tmp_path, b"00:00:01,000 --> 00:00:02,000\n" + b"<{" * 500_000)
-        self.read(tmp_path, b"\n \n" * 500_000)
-        self.read(tmp_path, b"00:" * 500_000)
-        assert time.monotonic() - began < 10
+    def test_hostile_markup_ends(self, tmp_path: Path) -> None:
+        """A quadratic step would take hours, and run into the time limit of all tests."""
+        assert len(self.read(tmp_path, b"00:00:01,000 --> 00:00:02,000\n" + b"<{" * 500_000)) <= 1
+        assert self.read(tmp_path, b"\n \n" * 500_000) == []
+        assert self.read(tmp_path, b"00:" * 500_000) == []
 
     def test_spread(self) -> None:
         cues = [Cue(0, 2, "one"), Cue(1.9, 6.1, "two"), Cue(9.0, 9.1, "tick"), Cue(20, 30, "late")]
