@@ -509,9 +509,9 @@ def test_ten_thousand_results_stay_smooth(opened):
     driver = page.context.new_cdp_session(page)
     driver.send("Performance.enable")
 
-    def spent():
-        metrics = {one["name"]: one["value"] for one in driver.send("Performance.getMetrics")["metrics"]}
-        return sum(metrics[name] for name in ("ScriptDuration", "LayoutDuration", "RecalcStyleDuration"))
+    def layouts():
+        metrics = {entry["name"]: entry["value"] for entry in driver.send("Performance.getMetrics")["metrics"]}
+        return metrics["LayoutCount"]
 
     scroll = """async ([step, until]) => {
       const grid = document.querySelector("#results");
@@ -525,10 +525,10 @@ def test_ten_thousand_results_stay_smooth(opened):
     }"""
     page.evaluate(scroll, [0, 3000])  # to the end, until all are there
     page.evaluate("scrollTo(0, 1e5)")
-    before = spent()
+    before = layouts()
     frames = page.evaluate(scroll, [300, 120])
-    # Scripts, styles and layout of a frame of a fast scroll; other work on this machine is not in it.
-    assert (spent() - before) / frames < 0.012
+    # A frame of a fast scroll lays out a bounded number of tiles about once: nothing reads sizes between writes.
+    assert (layouts() - before) / frames < 3
     page.keyboard.press("/")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("End")

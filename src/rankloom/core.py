@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from threading import Lock
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,3 +76,55 @@ class RankingData:
         numbers = np.arange(len(self))[rows]
         ids = None if self.ids is None else [self.ids[i] for i in numbers]
         return RankingData(self.X[numbers], self.y[numbers], self.qid[numbers], ids, self.feature_names)
+
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class LRU(Generic[K, V]):
+    """A cache that forgets what was not used for longest. It may be used from several threads.
+
+    Parameters
+    ----------
+    size : how many values it keeps.
+
+    Examples
+    --------
+    >>> cache: LRU[str, int] = LRU(2)
+    >>> cache.put("a", 1); cache.put("b", 2)
+    >>> cache.get("a")
+    1
+    >>> cache.put("c", 3)
+    >>> cache.get("b") is None
+    True
+    """
+
+    def __init__(self, size: int):
+        self.size = size
+        self._values: OrderedDict[K, V] = OrderedDict()
+        self._lock = Lock()
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def get(self, key: K) -> V | None:
+        """The value of a key, which is now the last used; None if it is not there."""
+        with self._lock:
+            if key not in self._values:
+                return None
+            self._values.move_to_end(key)
+            return self._values[key]
+
+    def put(self, key: K, value: V) -> None:
+        """Keep a value."""
+        with self._lock:
+            self._values[key] = value
+            self._values.move_to_end(key)
+            while len(self._values) > self.size:
+                self._values.popitem(last=False)
+
+    def clear(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._values.clear()

@@ -116,6 +116,17 @@ MIGRATIONS = (
         user TEXT NOT NULL, name TEXT NOT NULL, query TEXT NOT NULL, at TEXT NOT NULL, PRIMARY KEY (user, name)
     ) WITHOUT ROWID;
     """,
+    """
+    -- What was taken back since a moment is what has a higher number, however many marks there are.
+    CREATE TABLE undos (id INTEGER PRIMARY KEY AUTOINCREMENT, mark INTEGER NOT NULL REFERENCES qrels);
+
+    -- The online ranker as it was after a mark, for one basis of learning; can be made again from the log.
+    DROP TABLE library;
+    CREATE TABLE checkpoints (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, basis TEXT NOT NULL, mark INTEGER NOT NULL, n_marks INTEGER NOT NULL,
+        ranker TEXT NOT NULL, UNIQUE (basis, mark)
+    );
+    """,
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from math import isfinite
 from typing import Any, NamedTuple
@@ -13,10 +13,22 @@ from rankloom.collection.collection import Collection
 from rankloom.core import Qrel
 from rankloom.queries import Query
 
-__all__ = ["Mark", "StoredMark", "add_marks", "asked", "marks", "now", "qrels", "take_back"]
-
+__all__ = [
+    "Mark",
+    "StoredMark",
+    "add_marks",
+    "asked",
+    "last_mark",
+    "mark_pages",
+    "marks",
+    "now",
+    "qrels",
+    "take_back",
+    "undone_since",
+]
 
 _LARGEST = 1e6
+_PAGE = 1000  # marks that are read at once
 
 
 class Mark(NamedTuple):
@@ -38,6 +50,11 @@ class StoredMark(NamedTuple):
     skipped: tuple[int, ...]
     user: str
     at: str
+
+    @property
+    def request(self) -> tuple[str, str, str]:
+        """Marks of the same request have the same."""
+        return self.qid, self.user, self.at
 
 
 def now() -> str:
@@ -107,21 +124,59 @@ def take_back(collection: Collection, mark: int) -> StoredMark:
         if row is None:
             raise KeyError(f"there is no mark {mark} to take back")
         db.execute("UPDATE qrels SET undone = ? WHERE id = ?", (now(), mark))
-        db.execute("DELETE FROM library WHERE mark >= ?", (mark,))
+        db.execute("INSERT INTO undos (mark) VALUES (?)", (mark,))
+        db.execute("DELETE FROM checkpoints WHERE mark >= ?", (mark,))
     return _stored(row)
 
 
+def undone_since(collection: Collection, undo: int) -> tuple[int, list[int]]:
+    """The number of the last undo, and the marks that were taken back after the undo of a number."""
+    rows = collection.db.execute("SELECT id, mark FROM undos WHERE id > ? ORDER BY id", (undo,)).fetchall()
+    return (rows[-1][0] if rows else undo), [mark for _, mark in rows]
+
+
+def last_mark(collection: Collection, qid: str | None = None, user: str = "") -> int | None:
+    """The number of the last active mark of a user, of one query if given."""
+    rows = collection.db.execute(
+        "SELECT id FROM qrels WHERE undone IS NULL AND user = ? AND (? IS NULL OR qid = ?) ORDER BY id DESC LIMIT 1",
+        (user, qid, qid),
+    )
+    row = rows.fetchone()
+    return None if row is None else int(row[0])
+
+
+def mark_pages(collection: Collection, *, after: int = 0, until: int | None = None) -> Iterator[list[StoredMark]]:
+    """The active marks in the order in which they came, some at a time; those of one request stay together."""
+    size = _PAGE
+    while page := marks(collection, after=after, until=until, limit=size):
+        if len(page) == size:  # the last request may go on
+            whole = [mark for mark in page if mark.request != page[-1].request]
+            if not whole:
+                size *= 2
+                continue
+            page = whole
+        yield page
+        after, size = page[-1].id, _PAGE
+
+
 def marks(
-    collection: Collection, qid: str | None = None, user: str | None = None, *, after: int = 0, until: int | None = None
+    collection: Collection,
+    qid: str | None = None,
+    user: str | None = None,
+    *,
+    after: int = 0,
+    until: int | None = None,
+    limit: int | None = None,
 ) -> list[StoredMark]:
-    """All marks that stand, in the order in which they came; of one query, of one user, after or up to a number."""
+    """The active marks in the order in which they came; of one query, of one user, after or up to a number."""
     conditions: list[str] = ["undone IS NULL", "id > ?"]
     values: list[Any] = [after]
     for column, sign, value in (("qid", "=", qid), ("user", "=", user), ("id", "<=", until)):
         if value is not None:
             conditions.append(f"{column} {sign} ?")
             values.append(value)
-    rows = collection.db.execute(f"{_MARKS} WHERE {' AND '.join(conditions)} ORDER BY id", values)
+    values.append(-1 if limit is None else limit)
+    rows = collection.db.execute(f"{_MARKS} WHERE {' AND '.join(conditions)} ORDER BY id LIMIT ?", values)
     return [_stored(row) for row in rows.fetchall()]
 
 

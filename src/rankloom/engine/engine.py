@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.collection import Mark, StoredMark, add_marks, take_back
-from rankloom.collection.marks import asked, now
+from rankloom.collection.marks import asked, last_mark, now
 from rankloom.collection.marks import marks as stored_marks
 from rankloom.core import RankingData
 from rankloom.engine import models
@@ -20,7 +19,7 @@ from rankloom.engine.answers import Answer, Found
 from rankloom.engine.concepts import ConceptInfo, concepts_of, drop_concept, load_concept, make_concept
 from rankloom.engine.curve import learning_curve
 from rankloom.engine.drafts import DraftResult, draft_results, keep_draft
-from rankloom.engine.library import Library
+from rankloom.engine.library import online_ranker
 from rankloom.engine.models import Model
 from rankloom.engine.pictures import kept_thumbnail
 from rankloom.engine.scorers import Scorer, WeightScorer
@@ -114,10 +113,9 @@ class Engine(SearchEngine):
         """
         if mark is None:
             qid = None if query is None else self._examples.keyed(query).qid
-            standing = stored_marks(self.collection, qid, user)
-            if not standing:
+            mark = last_mark(self.collection, qid, user)
+            if mark is None:
                 return None
-            mark = standing[-1].id
         take_back(self.collection, mark)
         return mark
 
@@ -148,7 +146,7 @@ class Engine(SearchEngine):
 
         All marks are learned again with it.
         """
-        Library(self.collection, ["any"], {}, lambda query: None, online=online)  # refuses what does not learn so
+        online_ranker(online)  # refuses what does not learn so
         self._settings.learn_with(online)
 
     def reset_library(self) -> None:
@@ -221,8 +219,7 @@ class Engine(SearchEngine):
 
     def judged(self) -> RankingData:
         """All marks that stand, as rows of phi with grades and queries."""
-        snapshot = self.snapshot()
-        return models.judged(self.collection, partial(self._features_of, snapshot), snapshot.counted)
+        return models.judged(self.collection, self._phi(self.snapshot()))
 
     def train(self, ranker: str = "rlr", params: Mapping[str, Any] | None = None) -> Model:
         """Fit any ranker on all marks; it is put in use unless it is worse on queries left out than what is in use.
@@ -326,4 +323,4 @@ class Engine(SearchEngine):
         were learned before its first mark."""
         view = self._view()
         assert self._library is not None
-        return learning_curve(self.collection, partial(self._features_of, view.snapshot), self._library)
+        return learning_curve(self.collection, self._phi(view.snapshot), self._library)

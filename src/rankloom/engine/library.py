@@ -3,30 +3,49 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping
 from hashlib import sha256
-from itertools import islice
-from typing import Any, NamedTuple
+from itertools import groupby, islice
+from typing import NamedTuple
 
 import numpy as np
 
 from rankloom.collection import Collection, StoredMark
-from rankloom.collection.marks import asked, marks
-from rankloom.core import IntArray
-from rankloom.features import Features
+from rankloom.collection.marks import asked, mark_pages, marks, undone_since
+from rankloom.core import LRU, FloatArray, IntArray
+from rankloom.engine import checkpoints
 from rankloom.queries import Query
 from rankloom.rankers import OnlineRanker, make_ranker, ranker_from_json, ranker_to_json
 
-__all__ = ["Library", "LibraryState", "Past", "preferences"]
+__all__ = ["Library", "LibraryState", "Past", "Phi", "online_ranker", "preferences"]
 
 # Similarities differ by a tenth or so between items; times this, a preference that the start knows has a margin of 1.
 GAIN = 30.0
 ONLINE = "opar1"
 C = 0.03  # of rankers that have it
-CHECKPOINT = 50  # marks between two states on disk
 MOST_PAIRS = 40  # preferences that a mark makes with earlier ones
 DRAWN = 10  # items by lot that a right item is preferred to
 LOOK_BACK = 400  # earlier marks that are looked at for them
+PASTS = 64  # queries whose earlier marks are kept at hand
+
+
+class Phi(NamedTuple):
+    """phi as learning sees it.
+
+    Parameters
+    ----------
+    names : the experts, its columns.
+    n_items : the items that there are.
+    n_sampled : negatives are sampled from the first so many of them.
+    basis : what phi depends on beside query and item; another basis gives other numbers.
+    rows : phi of a query for some rows; None if the query cannot be asked any more.
+    """
+
+    names: list[str]
+    n_items: int
+    n_sampled: int
+    basis: str
+    rows: Callable[[Query, IntArray], FloatArray | None]
 
 
 class LibraryState(NamedTuple):
@@ -71,7 +90,7 @@ def preferences(mark: StoredMark, past: Past, together: Container[int] = ()) -> 
     ----------
     mark : the mark.
     past : what was said before.
-    together : items that were marked in the same breath; they were not passed over.
+    together : items that were marked in the same request; they were not passed over.
     """
     if mark.over is not None:
         return [(mark.item, mark.over)]
@@ -88,56 +107,56 @@ def drawn(mark: StoredMark, n_items: int) -> list[int]:
     if n_items < 1:
         return []
     seed = int.from_bytes(sha256(f"{mark.qid} {mark.item}".encode()).digest()[:8])
-    found: list[int] = (np.random.default_rng(seed).integers(0, n_items, DRAWN) + 1).tolist()
-    return found
+    items: list[int] = (np.random.default_rng(seed).integers(0, n_items, DRAWN) + 1).tolist()
+    return items
+
+
+def online_ranker(name: str) -> OnlineRanker:
+    """A new online ranker by its short name; an error if the ranker does not learn mark by mark."""
+    ranker = make_ranker(name)
+    if not isinstance(ranker, OnlineRanker):
+        raise ValueError(f"{name!r} does not learn mark by mark; opr, opar1, opar2, ogdr and arow do")
+    return ranker
 
 
 class Library:
     """Weights that start somewhere and follow the log of marks.
 
-    The log is the truth: what is learned is what a replay of the marks that stand would give. States on disk, one in
-    so many marks, make that fast; taking back a mark removes those after it.
+    The log is the truth: what is learned is what a replay of the active marks would give. The log is read page by
+    page, so memory does not grow with it, and checkpoints make a replay short; taking back a mark removes those after
+    it.
 
     Parameters
     ----------
     collection : whose marks.
-    names : the experts.
+    phi : the experts. A right item is also preferred to some sampled ones: marks are of the best results, and what
+        tells these apart must not make the rest come up.
     start : the weights before the first mark.
-    features_of : phi of a stored query, or None if it cannot be asked any more.
     first : learn from the marks after this one.
-    basis : what phi depends on; states of another basis are not used.
-    n_items : a right item is also preferred to some of the first `n_items`, drawn by lot: marks are of the best
-        results, and what tells these apart must not make the rest come up.
     online : the short name of the online ranker that learns.
     """
 
     def __init__(
         self,
         collection: Collection,
-        names: list[str],
+        phi: Phi,
         start: Mapping[str, float],
-        features_of: Callable[[Query], Features | None],
         first: int = 0,
-        *,
-        basis: str = "",
-        n_items: int = 0,
         online: str = ONLINE,
     ):
-        self._collection, self._names, self._features_of = collection, names, features_of
-        self.start = {name: float(start.get(name, 0.0)) for name in names}
+        self._collection, self._phi = collection, phi
+        self.start = {name: float(start.get(name, 0.0)) for name in phi.names}
         self._first = first
         self._last = first
-        self._basis = sha256(basis.encode()).hexdigest()
-        self._n_items = n_items
         self._online = online
+        self._undo = 0
+        self._pasts: LRU[tuple[str, str], Past] = LRU(PASTS)
         self.n_marks = 0
         self._ranker = self._fresh()
 
     def _fresh(self) -> OnlineRanker:
-        init = GAIN * np.array([self.start[name] for name in self._names])
-        ranker = make_ranker(self._online)
-        if not isinstance(ranker, OnlineRanker):
-            raise ValueError(f"{self._online!r} does not learn mark by mark; opr, opar1, opar2, ogdr and arow do")
+        init = GAIN * np.array([*self.start.values()])
+        ranker = online_ranker(self._online)
         ranker.set_params(init=init)
         if "C" in ranker.get_params():
             ranker.set_params(C=C)
@@ -147,19 +166,19 @@ class Library:
     @property
     def weights(self) -> dict[str, float]:
         """What was learned so far."""
-        return {name: float(weight) / GAIN for name, weight in zip(self._names, self._ranker.coef_, strict=True)}
+        return {name: float(weight) / GAIN for name, weight in zip(self.start, self._ranker.coef_, strict=True)}
 
-    def again(self) -> Library:
-        """The library before the first mark."""
-        return Library(
-            self._collection,
-            self._names,
-            self.start,
-            self._features_of,
-            self._first,
-            n_items=self._n_items,
-            online=self._online,
-        )
+    def before(self, mark: int) -> Library:
+        """The library as it was at the last checkpoint before a mark; `catch_up(until=mark - 1)` does the rest."""
+        earlier = Library(self._collection, self._phi, self.start, self._first, self._online)
+        earlier._resume(mark)
+        return earlier
+
+    def open(self) -> Library:
+        """Take the last checkpoint, and catch up."""
+        self._resume()
+        self.catch_up()
+        return self
 
     def catch_up(self, until: int | None = None) -> bool:
         """Learn from marks that came since, and forget those that were taken back. Returns whether anything changed.
@@ -168,110 +187,114 @@ class Library:
         ----------
         until : the last mark to learn from.
         """
-        db = self._collection.db
-        standing = db.execute(
-            "SELECT count(*), coalesce(max(id), ?) FROM qrels WHERE undone IS NULL AND id > ?",
-            (self._first, self._first),
-        ).fetchone()
-        upto = db.execute(_STANDING, (self._first, self._last)).fetchone()[0]
-        if upto == self.n_marks and standing[1] <= self._last:
-            return False
-        if upto != self.n_marks:
-            self._resume()
-        fresh = marks(self._collection, after=self._last, until=until)
-        said = _Said(self._collection, fresh, self._asked)
-        for mark in fresh:
-            self._learn(mark, said)
-            self._last, self.n_marks = mark.id, self.n_marks + 1
-            if self.n_marks % CHECKPOINT == 0 and until is None:
+        changed = False
+        undo, undone = undone_since(self._collection, self._undo)
+        if any(mark <= self._last for mark in undone):
+            self._resume(None if until is None else until + 1)
+            changed = True
+        self._undo = undo
+        for page in mark_pages(self._collection, after=self._last, until=until):
+            learned = self._learn(page)
+            changed = changed or learned > 0
+            if until is None:
                 self._checkpoint()
-        return True
+            if learned < len(page):
+                break
+        return changed
 
-    def _learn(self, mark: StoredMark, said: _Said) -> None:
-        past, together = said.before(mark)
+    def _learn(self, page: list[StoredMark]) -> int:
+        """Learn from marks, up to the first of an item that phi does not have yet. Returns how many these were."""
+        preferred, learned = _Preferred(), 0
+        for _, request in groupby(page, key=lambda mark: mark.request):
+            given = [*request]
+            if max(max(mark.item, mark.over or 0, *mark.skipped) for mark in given) > self._phi.n_items:
+                break
+            together = {mark.item for mark in given}
+            for mark in given:
+                preferred.add(mark.qid, self._pairs(mark, together))
+            learned += len(given)
+        X, pairs = preferred.rows(self._rows)
+        if len(pairs):
+            self._ranker.partial_fit_triplets(X, pairs)
+        if learned:
+            self._last = page[learned - 1].id
+            self.n_marks += learned
+        return learned
+
+    def _pairs(self, mark: StoredMark, together: set[int]) -> list[tuple[int, int]]:
+        key = (mark.qid, mark.user)
+        past = self._pasts.get(key)
+        if past is None:
+            past = Past(marks(self._collection, *key, until=mark.id - 1))
+            self._pasts.put(key, past)
         pairs = preferences(mark, past, together)
         if mark.grade > 0:
-            told = {*past.grades, *together, mark.item}
-            pairs += [(mark.item, item) for item in drawn(mark, self._n_items) if item not in told]
+            judged = {*together, mark.item}
+            pairs += [
+                (mark.item, item)
+                for item in drawn(mark, self._phi.n_sampled)
+                if item not in judged and item not in past.grades
+            ]
         past.add(mark)
-        features = said.phi(mark.qid) if pairs else None
-        if features is None:
-            return
-        pairs = [pair for pair in pairs if max(pair) <= len(features)]
-        if not pairs:
-            return
-        items = sorted({item for pair in pairs for item in pair})
-        rows: IntArray = np.array(items) - 1
-        # Column by column: a view of the rows, made for every mark, would cost more than its cells.
-        X = np.stack([features.column(place, rows) for place in range(features.shape[1])], axis=1)
-        place = {item: at for at, item in enumerate(items)}
-        self._ranker.partial_fit_triplets(X, np.array([[place[a], place[b]] for a, b in pairs]))
+        return pairs
 
-    def _asked(self, qid: str) -> Features | None:
+    def _rows(self, qid: str, rows: IntArray) -> FloatArray | None:
         query = asked(self._collection, qid)
-        return None if query is None else self._features_of(query)
+        return None if query is None else self._phi.rows(query, rows)
 
-    # States on disk --------------------------------------------------------------------------------------------------
+    # Checkpoints -----------------------------------------------------------------------------------------------------
+
+    @property
+    def _key(self) -> str:
+        """What learning depends on beside the marks."""
+        parts = [self._phi.basis, self._phi.n_sampled, self.start, self._first, self._online]
+        return sha256(json.dumps(parts).encode()).hexdigest()
 
     def _checkpoint(self) -> None:
-        ranker = self._ranker
-        state = {
-            "basis": self._basis,
-            "names": self._names,
-            "start": self.start,
-            "first": self._first,
-            "n_marks": self.n_marks,
-            "online": self._online,
-            "ranker": ranker_to_json(ranker),
-        }
-        with self._collection.transaction() as db:
-            standing = db.execute(_STANDING, (self._first, self._last)).fetchone()[0]
-            if standing != self.n_marks:  # one was taken back meanwhile
-                return
-            db.execute("INSERT OR REPLACE INTO library VALUES (?, ?)", (self._last, json.dumps(state)))
+        if checkpoints.due(self._collection, self._key, self.n_marks):
+            state = checkpoints.Checkpoint(self._last, self.n_marks, json.dumps(ranker_to_json(self._ranker)))
+            checkpoints.write(self._collection, self._key, state, self._undo)
 
-    def _resume(self) -> None:
-        """Go back to the last state on disk that fits, or to the start."""
+    def _resume(self, before: int | None = None) -> None:
+        """Go back to the last checkpoint, before a mark if one is given; or to the start."""
         self._ranker, self._last, self.n_marks = self._fresh(), self._first, 0
-        rows = self._collection.db.execute("SELECT mark, state FROM library ORDER BY mark DESC").fetchall()
-        for mark, text in rows:
-            state: dict[str, Any] = json.loads(text)
-            mine = {"basis": self._basis, "names": self._names, "start": self.start, "first": self._first}
-            if all(state.get(name) == value for name, value in {**mine, "online": self._online}.items()):
-                found = ranker_from_json(state["ranker"])
-                assert isinstance(found, OnlineRanker)
-                self._ranker = found
-                self._last, self.n_marks = mark, state["n_marks"]
-                return
-
-    def open(self) -> Library:
-        """Take the last state on disk, and catch up."""
-        self._resume()
-        self.catch_up()
-        return self
+        self._pasts.clear()
+        self._undo, _ = undone_since(self._collection, self._undo)  # first: what is undone meanwhile is seen next time
+        stored = checkpoints.last(self._collection, self._key, before)
+        if stored is not None:
+            ranker = ranker_from_json(json.loads(stored.ranker))
+            assert isinstance(ranker, OnlineRanker)
+            self._ranker, self._last, self.n_marks = ranker, stored.mark, stored.n_marks
 
 
-_STANDING = "SELECT count(*) FROM qrels WHERE undone IS NULL AND id > ? AND id <= ?"
+class _Preferred:
+    """Preferences of several queries in their order, and the rows of phi that they need, each computed once."""
 
+    def __init__(self) -> None:
+        self._rows: dict[str, dict[int, int]] = {}
+        self._pairs: list[tuple[str, int, int]] = []
 
-class _Said:
-    """What new marks are to be learned with: the marks before each, those given together with it, and phi."""
+    def add(self, qid: str, pairs: Iterable[tuple[int, int]]) -> None:
+        """Append pairs (better, worse) of items."""
+        rows = self._rows.setdefault(qid, {})
+        for better, worse in pairs:
+            rows.setdefault(better, len(rows))
+            rows.setdefault(worse, len(rows))
+            self._pairs.append((qid, better, worse))
 
-    def __init__(self, collection: Collection, fresh: Sequence[StoredMark], asked: Callable[[str], Features | None]):
-        self._collection, self._asked = collection, asked
-        self._pasts: dict[tuple[str, str], Past] = {}
-        self._phis: dict[str, Features | None] = {}
-        self._together: dict[tuple[str, str, str], set[int]] = {}
-        for mark in fresh:
-            self._together.setdefault((mark.qid, mark.user, mark.at), set()).add(mark.item)
-
-    def before(self, mark: StoredMark) -> tuple[Past, set[int]]:
-        key = (mark.qid, mark.user)
-        if key not in self._pasts:
-            self._pasts[key] = Past(marks(self._collection, *key, until=mark.id - 1))
-        return self._pasts[key], self._together[*key, mark.at]
-
-    def phi(self, qid: str) -> Features | None:
-        if qid not in self._phis:
-            self._phis[qid] = self._asked(qid)
-        return self._phis[qid]
+    def rows(self, phi: Callable[[str, IntArray], FloatArray | None]) -> tuple[FloatArray, IntArray]:
+        """The rows of phi, and the pairs as their numbers; pairs of queries that cannot be asked are left out."""
+        blocks, begins, n_rows = [], {}, 0
+        for qid, items in self._rows.items():
+            block = phi(qid, np.array([*items], dtype=np.int64) - 1) if items else None
+            if block is not None:
+                begins[qid] = n_rows
+                blocks.append(block)
+                n_rows += len(block)
+        pairs = [
+            (begins[qid] + self._rows[qid][better], begins[qid] + self._rows[qid][worse])
+            for qid, better, worse in self._pairs
+            if qid in begins
+        ]
+        X = np.concatenate(blocks) if blocks else np.empty((0, 0))
+        return X, np.array(pairs, dtype=np.int64).reshape(-1, 2)

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rankloom.collection import Collection
-from rankloom.collection.marks import asked, marks, now
+from rankloom.collection.marks import asked, mark_pages, now
 from rankloom.core import FloatArray, RankingData
-from rankloom.engine.library import drawn
+from rankloom.engine.library import Phi, drawn
 from rankloom.engine.scorers import RankerScorer, Scorer
 from rankloom.features import Features
 from rankloom.groups import group_rows
 from rankloom.metrics import evaluate
-from rankloom.queries import Query
 from rankloom.rankers import LinearRanker, OnlinePassiveAggressiveRanker, Ranker, make_ranker
 from rankloom.significance import Comparison, compare_values
 
@@ -48,7 +48,7 @@ class Model(NamedTuple):
     status: str
 
 
-def judged(collection: Collection, features_of: Callable[[Query], Features | None], n_items: int = 0) -> RankingData:
+def judged(collection: Collection, phi: Phi) -> RankingData:
     """All marks that stand as rows of phi: one query a question and user, skipped items as wrong ones.
 
     An item that is preferred to another makes a query of two rows. For each right item, some others drawn by lot are
@@ -57,11 +57,10 @@ def judged(collection: Collection, features_of: Callable[[Query], Features | Non
     Parameters
     ----------
     collection : whose marks.
-    features_of : phi of a stored query.
-    n_items : how many items the lot is drawn from.
+    phi : the experts.
     """
     grades: dict[tuple[str, str], dict[int, float]] = {}
-    for mark in marks(collection):
+    for mark in chain.from_iterable(mark_pages(collection)):
         if mark.over is not None:
             grades[mark.qid, f"{mark.user} {mark.id}"] = {mark.item: 1.0, mark.over: 0.0}
             continue
@@ -70,24 +69,22 @@ def judged(collection: Collection, features_of: Callable[[Query], Features | Non
             mine.setdefault(item, 0.0)
         mine[mark.item] = mark.grade
         if mark.grade > 0:
-            for item in drawn(mark, n_items):
+            for item in drawn(mark, phi.n_sampled):
                 mine.setdefault(item, 0.0)
-    X, y, qid, ids, names = [], [], [], [], None
+    X, y, qid, ids = [], [], [], []
     for (name, user), items in grades.items():
-        query = asked(collection, name)
-        features = None if query is None else features_of(query)
-        if features is None or len(set(items.values())) < 2:
+        items = {item: grade for item, grade in items.items() if item <= phi.n_items}
+        query = asked(collection, name) if len(set(items.values())) > 1 else None
+        rows = None if query is None else phi.rows(query, np.array([*items]) - 1)
+        if rows is None:
             continue
-        items = {item: grade for item, grade in items.items() if item <= len(features)}
-        names = features.names
-        rows = np.array([*items]) - 1
-        X.append(np.asarray(features.take(rows)))
+        X.append(rows)
         y += [*items.values()]
         qid += [f"{name}\t{user}"] * len(items)
         ids += [str(item) for item in items]
     if not X:
         raise ValueError("there is nothing to learn from: mark results of a query as right and others as wrong first")
-    return RankingData(np.concatenate(X), np.array(y), np.array(qid), ids, names)
+    return RankingData(np.concatenate(X), np.array(y), np.array(qid), ids, phi.names)
 
 
 def train_model(

@@ -23,7 +23,7 @@ from rankloom.engine.examples import Examples
 from rankloom.engine.following import follow as follow_told
 from rankloom.engine.following import offsets_of, told_by
 from rankloom.engine.graphs import Graphs
-from rankloom.engine.library import Library, LibraryState
+from rankloom.engine.library import Library, LibraryState, Phi
 from rankloom.engine.scorers import RankerScorer, Scorer, WeightScorer
 from rankloom.engine.settings import Settings
 from rankloom.engine.snapshot import FACES, TAGS, TEXT, Snapshot, allowed_by, state_of, take_snapshot
@@ -119,11 +119,7 @@ class SearchEngine:
                 if scorer is not None:
                     start = models.linear_weights(scorer) or start
                     first = max(first, models.last_mark(self.collection, used))
-                features_of = partial(self._features_of, snapshot)
-                self._library = Library(
-                    self.collection, snapshot.names, start, features_of, first,
-                    basis=snapshot.basis, n_items=snapshot.counted, online=settings.online,
-                ).open()  # fmt: skip
+                self._library = Library(self.collection, self._phi(snapshot), start, first, settings.online).open()
                 self._library_of = since
             else:
                 self._library.catch_up()
@@ -131,11 +127,16 @@ class SearchEngine:
             locked = {name: value for name, value in settings.locked.items() if name in library.start}
             return View(snapshot, {**library.weights, **locked}, library.start, self._model)
 
-    def _features_of(self, snapshot: Snapshot, query: Query) -> Features | None:
+    def _phi(self, snapshot: Snapshot) -> Phi:
+        rows = partial(self._rows, snapshot)
+        return Phi(snapshot.names, snapshot.n_items, snapshot.counted, snapshot.basis, rows)
+
+    def _rows(self, snapshot: Snapshot, query: Query, rows: IntArray) -> FloatArray | None:
+        """phi of a query for some rows; None if an example of the query is gone."""
         try:
-            return self._features(snapshot, query)
+            return np.asarray(self._features(snapshot, query, rows))
         except ValueError:
-            return None  # an example of the query is gone
+            return None
 
     @property
     def library(self) -> LibraryState:
@@ -157,14 +158,14 @@ class SearchEngine:
         """The lazy matrix phi of a query: one row an item, one column an expert."""
         return self._features(self.snapshot(), query)
 
-    def _features(self, snapshot: Snapshot, query: Query) -> Features:
+    def _features(self, snapshot: Snapshot, query: Query, rows: IntArray | None = None) -> Features:
         if query.empty:
             raise ValueError("the query is empty: give words or an example")
         if query.concept is not None and query.concept not in snapshot.concepts:
             known = ", ".join(snapshot.concepts) or "none"
             raise ValueError(f"there is no concept {query.concept!r}; known are {known}")
         sightings, faces = self._examples.sightings(query, snapshot)
-        return snapshot.features(query, sightings, faces)
+        return snapshot.features(query, sightings, faces, rows)
 
     def scores(self, query: Query) -> FloatArray:
         """What the experts say of every item, without marks and neighbours."""

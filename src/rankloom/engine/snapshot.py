@@ -84,7 +84,13 @@ class Snapshot:
         """What phi depends on beside the query and the item: another basis gives other numbers."""
         return json.dumps([self.counted, self.scales, self.state[_FIXED:]], sort_keys=True, default=str)
 
-    def features(self, query: Query, sightings: Sequence[Sighting], faces: Sequence[float]) -> Features:
+    def features(
+        self,
+        query: Query,
+        sightings: Sequence[Sighting],
+        faces: Sequence[float],
+        rows: IntArray | None = None,
+    ) -> Features:
         """The lazy matrix phi of a query: one row an item, one column an expert.
 
         Parameters
@@ -92,16 +98,22 @@ class Snapshot:
         query : what is asked for.
         sightings : its examples, described.
         faces : the number of faces of each wanted example, NaN where it is not known.
+        rows : the items that it is about, unless all; it then takes memory for these only.
         """
         experts = self.experts
-        visual = expert_features(experts, self.vectors, self.scales, sightings, self.n_items)
+        vectors = self.vectors if rows is None else {name: stored[rows] for name, stored in self.vectors.items()}
+        n_rows = self.n_items if rows is None else len(rows)
+        visual = expert_features(experts, vectors, self.scales, sightings, n_rows)
         columns: dict[str, Any] = {expert.name: partial(visual.column, place) for place, expert in enumerate(experts)}
-        columns[TEXT] = _TextColumn(self.text, query, self.n_items)
-        columns[TAGS] = _TextColumn(self.tags, query, self.n_items)
-        columns[FACES] = partial(self._face_column, query, faces)
-        for name in sorted(self.concepts):
-            columns[f"{CONCEPT}{name}"] = self.concepts[name]
-        return Features(columns, n_rows=self.n_items)
+        others: dict[str, Any] = {
+            TEXT: _TextColumn(self.text, query, self.n_items),
+            TAGS: _TextColumn(self.tags, query, self.n_items),
+            FACES: partial(self._face_column, query, faces),
+            **{f"{CONCEPT}{name}": self.concepts[name] for name in sorted(self.concepts)},
+        }
+        for name, column in others.items():
+            columns[name] = column if rows is None else partial(_column_of, column, rows)
+        return Features(columns, n_rows=n_rows)
 
     def _face_column(self, query: Query, faces: Sequence[float], rows: IntArray) -> FloatArray:
         """As many faces as the examples have; some faces, where the words are about people."""
@@ -135,6 +147,11 @@ class Snapshot:
         if not text.strip():
             return np.zeros(self.n_items, dtype=bool)
         return self.text.excluded(text, self.n_items) | self.tags.excluded(text, self.n_items)
+
+
+def _column_of(column: Any, index: IntArray, rows: IntArray) -> FloatArray:
+    """Some rows of a part of a column."""
+    return np.asarray(column(index[rows]), dtype=np.float64)
 
 
 class _TextColumn:
