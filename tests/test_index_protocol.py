@@ -142,6 +142,19 @@ def test_an_index_that_knows_more_than_the_collection(changing):
     assert len(with_faiss(changing, stored).search(like(3), 100)) == N
 
 
+def test_a_snapshot_stays_as_it_was_made(changing, tmp_path):
+    engine = alike(changing)
+    before = engine.snapshot()
+    words = ["boat", "things", "fresh"]
+    scores = [before.text.scores(word).tolist() for word in words]
+    more = write_pictures(tmp_path / "fresh_things", 14, seed=9)  # so many that statistics are taken anew
+    index(changing, [more], workers=0, captions=Captions(str(more / "captions.csv")))
+    after = engine.snapshot()
+    assert after is not before
+    assert len(after.text) > len(before.text)
+    assert [before.text.scores(word).tolist() for word in words] == scores
+
+
 # The graph -----------------------------------------------------------------------------------------------------------
 
 

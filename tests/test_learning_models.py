@@ -133,6 +133,23 @@ def test_words_find_the_same_items_when_a_concept_has_a_weight(fresh):
     assert [sorted(ids(engine.search(Query(word), N))) for word in ("boat", "xyzzy")] == before
 
 
+@pytest.mark.parametrize("ranker", ["rlr", "rankboost"])
+def test_interleaved_models_both_know_the_concept_of_a_query(taught, ranker):
+    grey = [item for item in range(1, N + 1) if kind(taught.collection, item) == "grey_things"]
+    others = [item for item in range(1, N + 1) if item not in grey]
+    number = taught.train(ranker).id
+    taught.use(None)
+    taught.train_concept("grey", grey, others, method="cascade")
+    query = Query(concept="grey")
+    mixed = taught.interleave(query, number, k=2 * len(grey))
+    expected = []
+    for used in (None, number):
+        taught.use(used)
+        expected.append(ids(taught.search(query, len(grey))))
+    assert {*grey} == {*expected[0]} == {*expected[1]}
+    assert {*ids(mixed)[: len(grey)]} == {*grey}
+
+
 def test_another_model_gives_its_own_scores(taught):
     numbers = [taught.train(ranker).id for ranker in ("rankboost", "irankboost", "ranknet", "lambdamart")]
     expected = {}

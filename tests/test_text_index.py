@@ -343,6 +343,22 @@ HOSTILE = {  # what is repeated, and how often
 }
 
 
+def test_a_copy_may_grow_without_the_original():
+    index = TextIndex.build([(1, "red boat"), (2, "a boat at sea")])
+    queries = ["boat", "re*", '"red boat"', "boat -sea", "sail"]
+    before = [index.scores(query).tolist() for query in queries]
+    more = [(3, "red sail"), (1, "readable boat"), (4, "reeds")]
+    grown = index.copy()
+    grown.add(more, 5)
+    grown.count(2)
+    grown.remove([2])
+    assert [index.scores(query).tolist() for query in queries] == before
+    anew = TextIndex.build([(1, "red boat"), (2, "a boat at sea"), *more], 5)
+    anew.count(2)
+    anew.remove([2])
+    assert [grown.scores(query).tolist() for query in queries] == [anew.scores(query).tolist() for query in queries]
+
+
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_texts_take_bounded_work(name):
     unit, times = HOSTILE[name]

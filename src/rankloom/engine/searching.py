@@ -27,7 +27,7 @@ from rankloom.engine.library import Library, LibraryState, Phi
 from rankloom.engine.scorers import RankerScorer, Scorer, WeightScorer
 from rankloom.engine.settings import Settings
 from rankloom.engine.snapshot import FACES, TAGS, TEXT, Snapshot, allowed_by, state_of, take_snapshot
-from rankloom.engine.view import View
+from rankloom.engine.view import View, for_query
 from rankloom.features import Features
 from rankloom.index import ExactIndex, Index
 from rankloom.neighbours import Neighbours
@@ -278,7 +278,7 @@ class SearchEngine:
         if model is None:
             scorer, key = view.scorer(query), view.key
         else:
-            scorer, key = models.load_scorer(self.collection, model), (id(snapshot), model)
+            scorer, key = for_query(models.load_scorer(self.collection, model), query), (id(snapshot), model)
         marks = stored_marks(self.collection, query.qid, user) if follow else []
         told = told_by(marks, snapshot.n_items)
         marked: IntArray = np.array(sorted(told.grades), dtype=np.int64) - 1

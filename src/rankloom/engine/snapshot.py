@@ -211,9 +211,10 @@ def _texts(collection: Collection, state: tuple[Any, ...], before: Snapshot | No
         _, old_count, old_last = before.state[:3]
         fresh = _rows(collection, old_last)
         if len(fresh) == count - old_count:  # nothing was taken away
-            before.text.add(fresh.people, n_items)
-            before.tags.add(fresh.tags, n_items)
-            return before.text, before.tags
+            text, tags = before.text.copy(), before.tags.copy()
+            text.add(fresh.people, n_items)
+            tags.add(fresh.tags, n_items)
+            return text, tags
     found = []
     files = [collection.folder / name for name in (_TEXT_FILE, _TAGS_FILE)]
     for path in files:

@@ -12,7 +12,7 @@ from rankloom.engine.scorers import RankerScorer, Scorer, WeightScorer
 from rankloom.engine.snapshot import CONCEPT, Snapshot
 from rankloom.queries import Query
 
-__all__ = ["View"]
+__all__ = ["View", "for_query"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,11 +39,10 @@ class View:
 
     def scorer(self, query: Query) -> Scorer:
         """What ranks a query: the model in use, or the weights; with the concept that the query asks for."""
-        asked = {} if query.concept is None else {f"{CONCEPT}{query.concept}": 1.0}
         model = self.model[1]
         if model is None or linear_weights(model) is not None:
-            return WeightScorer({**self.weights, **asked})
-        return replace(model, kept={**model.kept, **asked})
+            return WeightScorer({**self.weights, **_asked(query)})
+        return for_query(model, query)
 
     @cached_property
     def kernel(self) -> dict[str, float]:
@@ -66,3 +65,12 @@ class View:
         found = {name: weights[name] for name in names if weights.get(name, 0.0)} or dict.fromkeys(names, 1.0)
         total = sum(abs(weight) for weight in found.values()) or 1.0
         return {name: weight / total for name, weight in found.items()}
+
+
+def for_query(model: RankerScorer, query: Query) -> RankerScorer:
+    """A model together with the concept that a query asks for."""
+    return replace(model, kept={**model.kept, **_asked(query)})
+
+
+def _asked(query: Query) -> dict[str, float]:
+    return {} if query.concept is None else {f"{CONCEPT}{query.concept}": 1.0}

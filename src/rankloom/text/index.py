@@ -115,6 +115,12 @@ class TextIndex:
         index.count(counted)
         return index
 
+    def copy(self) -> TextIndex:
+        """An index that may be changed while this one stays as it is; they share what both know."""
+        index = TextIndex()
+        index._vocabulary, index._state, index.stamp = self._vocabulary, self._state, self.stamp
+        return index
+
     def count(self, items: int | None) -> None:
         r"""Take \(N\), \(n_t\) and the mean length from the first items alone; None for all.
 
