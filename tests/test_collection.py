@@ -258,26 +258,6 @@ def test_workers_give_the_same_collection(folder, tmp_path, collection):
             np.testing.assert_array_equal(other.vectors(name), collection.vectors(name))
 
 
-def test_a_worker_that_dies_costs_one_file(folder, tmp_path):
-    from rankloom.collection._pool import run_in_order
-
-    tasks = [(number,) for number in range(12)]
-    found = list(
-        run_in_order(_fragile, tasks, workers=2, prepare=_nothing, settings=None, crashed=lambda task: ("dead", *task))
-    )
-    assert found == [("dead", 5) if number == 5 else number for number in range(12)]
-
-
-def _nothing(_):
-    pass
-
-
-def _fragile(number):
-    if number == 5:
-        os.kill(os.getpid(), 9)
-    return number
-
-
 def test_second_indexer_is_told(collection):
     with collection.indexing(), Collection(collection.folder) as other:
         with pytest.raises(ValueError, match=f"being indexed by process {os.getpid()}"):

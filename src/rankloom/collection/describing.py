@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -75,12 +75,13 @@ class DescribedFile:
     error: str | None = None
 
 
-def hash_file(path: str) -> str:
+def hash_file(path: str, alive: Callable[[], None] = lambda: None) -> str:
     """The hash of a file's content."""
     digest = hashlib.blake2b(digest_size=20)
     with open(path, "rb") as file:
         while chunk := file.read(_CHUNK):
             digest.update(chunk)
+            alive()
     return digest.hexdigest()
 
 
@@ -113,7 +114,9 @@ def prepare_worker(settings: Settings) -> None:
     _ready.update(settings=settings, descriptors=found)
 
 
-def describe_file(path: str, root: str | None = None, known: Collection[str] = ()) -> DescribedFile:
+def describe_file(
+    path: str, root: str | None = None, known: Collection[str] = (), *, alive: Callable[[], None] = lambda: None
+) -> DescribedFile:
     """Describe a picture or video. Whatever is wrong with the file is in the result; nothing is raised.
 
     Parameters
@@ -121,6 +124,7 @@ def describe_file(path: str, root: str | None = None, known: Collection[str] = (
     path : the file.
     root : the folder that is indexed: the names of the folders below it are texts.
     known : hashes of contents that are described already; a file with one of them is only hashed.
+    alive : called every now and then.
     """
     kind = kind_of(path) or ""
     result = DescribedFile(path, kind, -1, -1)
@@ -129,7 +133,7 @@ def describe_file(path: str, root: str | None = None, known: Collection[str] = (
         result.size, result.mtime_ns = status.st_size, status.st_mtime_ns
         texts = texts_of(path, root=root)
         result.texts = [(text.text, text.source) for text in texts if text.source != "embedded"]
-        result.hash = hash_file(path)
+        result.hash = hash_file(path, alive)
         if result.hash not in known:
             result.items = [*_shots(path)] if kind == "video" else [_picture(path)]
             inside = [(text.text, "embedded") for text in texts if text.source == "embedded"]

@@ -193,7 +193,7 @@ def _describe(
     writer = Writer(collection)
     results = run_in_order(
         describe_file, with_known(), workers=min(workers, len(tasks)), prepare=prepare_worker, settings=settings,
-        crashed=_crashed,
+        failed=_failed,
     )  # fmt: skip
     try:
         for done, described in enumerate(results, 1):
@@ -209,14 +209,14 @@ def _describe(
             report.followed, report.failed = writer.followed, writer.failed
 
 
-def _crashed(task: tuple[Any, ...]) -> DescribedFile:
+def _failed(task: tuple[Any, ...], why: str) -> DescribedFile:
     path = task[0]
     try:
         status = os.stat(path)
         size, time = status.st_size, status.st_mtime_ns
     except OSError:
         size = time = -1
-    return DescribedFile(path, kind_of(path) or "", size, time, error="the decoder crashed on it")
+    return DescribedFile(path, kind_of(path) or "", size, time, error=why)
 
 
 def _read_captions(captions: Captions) -> dict[str, list[str]]:
