@@ -12,6 +12,7 @@ import av
 import cv2
 import numpy as np
 import pytest
+from PIL import Image
 from click.testing import CliRunner
 
 from rankloom.cli import main
@@ -87,6 +88,48 @@ def test_items_vectors_thumbnails_texts(collection, folder):
     assert np.abs(thumbnail.astype(int) - cv2.imread(items[2].path).astype(int)).mean() < 12
     assert ("red Boat 2", "name") in collection.texts(3)
     assert ("summer trip", "folder") in collection.texts(3)
+
+
+def test_turned_pictures_have_the_size_that_is_seen(tmp_path, few):
+    folder = tmp_path / "turned"
+    folder.mkdir()
+    for orientation in range(1, 9):
+        exif = Image.Exif()
+        exif[0x0112] = orientation
+        size = (60, 90) if orientation >= 5 else (90, 60)
+        Image.new("RGB", size, (20 * orientation, 90, 30)).save(folder / f"{orientation}.jpg", exif=exif)
+    with Collection(tmp_path / "c", create=True) as opened:
+        index(opened, [folder], workers=0)
+        assert [(item.width, item.height) for item in opened.items()] == [(90, 60)] * 8
+        for number in range(1, 9):
+            thumbnail = cv2.imdecode(np.frombuffer(opened.thumbnail(number), np.uint8), cv2.IMREAD_COLOR)
+            assert thumbnail.shape == (60, 90, 3)
+
+
+def test_heic_and_avif(tmp_path, few):
+    from pillow_heif import register_heif_opener
+
+    register_heif_opener()
+    folder = tmp_path / "phone"
+    folder.mkdir()
+    exif = Image.Exif()
+    exif[0x0112], exif[0x0132] = 6, "2024:05:01 12:30:00"
+    for name, format in (("a.heic", "HEIF"), ("b.avif", "AVIF")):
+        Image.fromarray(picture(3)).save(folder / name, format, exif=exif.tobytes())
+        data = (folder / name).read_bytes()
+        (folder / f"cut_{name}").write_bytes(data[: len(data) // 2])
+        (folder / f"damaged_{name}").write_bytes(data[:16] + bytes(len(data) - 16))
+    with Collection(tmp_path / "c", create=True) as opened:
+        report = index(opened, [folder], workers=0)
+        assert (report.stored, report.failed) == (2, 4)
+        assert [(item.width, item.height, item.taken) for item in opened.items()] == [
+            (96, 116, "2024-05-01T12:30:00")
+        ] * 2
+        reasons = dict(opened.errors())
+        assert {os.path.basename(path) for path in reasons} == {
+            "cut_a.heic", "damaged_a.heic", "cut_b.avif", "damaged_b.avif",
+        }  # fmt: skip
+        assert all(why and "\n" not in why for why in reasons.values())
 
 
 def test_unchanged_files_cost_a_stat(collection, folder):

@@ -151,10 +151,10 @@ def describe_file(
 
 
 def _picture(path: str) -> DescribedItem:
-    from rankloom.media.images import open_image
+    from rankloom.media.images import open_image, upright_size
 
     with open_image(path) as image:
-        width, height = image.size
+        width, height = upright_size(image)
         taken = _taken(image)
     item = _described(read_image(path), width, height)
     item.taken = taken
