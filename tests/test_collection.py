@@ -12,8 +12,8 @@ import av
 import cv2
 import numpy as np
 import pytest
-from PIL import Image
 from click.testing import CliRunner
+from PIL import Image
 
 from rankloom.cli import main
 from rankloom.collection import (
@@ -175,9 +175,9 @@ def test_renamed_copied_changed_deleted(collection, folder):
 def test_shots_of_a_video_with_subtitles(collection, folder):
     with av.open(str(folder / "film.mp4"), "w") as container:
         stream = container.add_stream("mpeg4", rate=10)
-        stream.width, stream.height, stream.pix_fmt = 160, 120, "yuv420p"
+        stream.width, stream.height, stream.pix_fmt = 640, 480, "yuv420p"
         for number in range(60):
-            image = np.full((120, 160, 3), (200, 30, 30) if number < 30 else (20, 60, 220), np.uint8)
+            image = np.full((480, 640, 3), (200, 30, 30) if number < 30 else (20, 60, 220), np.uint8)
             image[20:60, (2 * number) % 120 : (2 * number) % 120 + 30] = 255 if number < 30 else 0
             for packet in stream.encode(av.VideoFrame.from_ndarray(image, format="rgb24")):
                 container.mux(packet)
@@ -189,8 +189,9 @@ def test_shots_of_a_video_with_subtitles(collection, folder):
     assert (report.stored, report.items) == (1, 2)
     first, second = collection.find(folder / "film.mp4")
     assert [first.kind, first.shot, second.shot] == ["shot", 0, 1]
+    assert (first.width, first.height) == (640, 480)  # of the video, not of the frame that was described
     assert first.end == pytest.approx(3.0, abs=0.2)
-    assert second.start == first.end
+    assert 2.9 < first.end < second.start
     assert ("A red wall", "subtitle") in collection.texts(first.id)
     assert ("The blue sea", "subtitle") in collection.texts(second.id)
     index(collection, workers=0, descriptors=["hog"])  # shots are cut again, and find their items

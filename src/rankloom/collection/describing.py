@@ -135,7 +135,7 @@ def describe_file(
         result.texts = [(text.text, text.source) for text in texts if text.source != "embedded"]
         result.hash = hash_file(path, alive)
         if result.hash not in known:
-            result.items = [*_shots(path)] if kind == "video" else [_picture(path)]
+            result.items = [*_shots(path, alive)] if kind == "video" else [_picture(path)]
             inside = [(text.text, "embedded") for text in texts if text.source == "embedded"]
             for item in result.items:
                 item.texts += inside
@@ -174,11 +174,11 @@ def _taken(image: Any) -> str | None:
     return f"{digits[:4]}-{digits[4:6]}-{digits[6:8]}T{digits[8:10]}:{digits[10:12]}:{digits[12:]}"
 
 
-def _shots(path: str) -> Iterator[DescribedItem]:
+def _shots(path: str, alive: Callable[[], None]) -> Iterator[DescribedItem]:
     settings: Settings = _ready["settings"]
-    for shot in read_shots(path, settings.detector, key_frames=settings.key_frames):
+    for shot in read_shots(path, settings.detector, key_frames=settings.key_frames, alive=alive):
         frames = [frame.image for frame in shot.key_frames]
-        item = _described(frames[len(frames) // 2], frames[0].shape[1], frames[0].shape[0])
+        item = _described(frames[len(frames) // 2], *shot.key_frames[0].size)
         for other in (frame for place, frame in enumerate(frames) if place != len(frames) // 2):
             for name, vector in _vectors(other)[0].items():  # a shot is the mean of its key frames
                 item.vectors[name] = item.vectors[name] + vector
