@@ -26,11 +26,11 @@ class Budget:
 
     Examples
     --------
-    >>> budget = Budget(1000, processor=iter([0.0, 1.0, 41.0]).__next__)
+    >>> budget = Budget(99, processor=iter([0.0, 1.0, 41.0]).__next__)
     >>> budget.take_frame()
     >>> budget.take_frame()
     Traceback (most recent call last):
-    rankloom.media.errors.MediaError: given up after frame 2: more than 40 s of work, the limit for a video of 1,000 bytes
+    rankloom.media.errors.MediaError: given up after frame 2: more than 40 s of work, the limit for a video of 99 bytes
     """
 
     def __init__(

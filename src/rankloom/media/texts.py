@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -12,17 +11,12 @@ from typing import Any, Literal, NamedTuple
 from rankloom.media._text_files import clean, read_text
 from rankloom.media.embedded import embedded_texts
 from rankloom.media.errors import MediaError
+from rankloom.media.names import words_of_name
 
-__all__ = ["Text", "texts_of", "words_of_name"]
+__all__ = ["Text", "texts_of"]
 
 Source = Literal["name", "folder", "sidecar", "embedded"]
 
-_CAMEL = re.compile(r"(?<=[a-zà-öø-ÿ])(?=[A-ZÀ-ÖØ-Þ])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
-_PARTS = re.compile(r"[^\w']+|_+")
-# Names that cameras, phones and programs give: they say nothing.
-_CAMERA = re.compile(
-    r"(img|dsc[nf]?|pict?|mvi|mov|vid|gopr|gp|pxl|videos?|screenshot|images?|photos?|pictures?|\d+|.)", re.I
-)
 _JSON_KEYS = {
     *("caption", "captions", "description", "title", "headline", "subject", "text", "alt", "alt_text", "comment"),
     *("keywords", "tags", "labels", "people", "name"),
@@ -34,18 +28,6 @@ class Text(NamedTuple):
 
     text: str
     source: Source
-
-
-def words_of_name(name: str) -> str:
-    """The words of a file or folder name: parted at signs, at camelCase and at digits; camera names give none.
-
-    >>> words_of_name("old_bridge-atNight02"), words_of_name("IMG_20240131_1200"), words_of_name("HTMLPage")
-    ('old bridge at Night 02', '', 'HTML Page')
-    """
-    words = [word for part in _PARTS.split(name) for word in _CAMEL.split(part) if word]
-    if all(map(_CAMERA.fullmatch, words)):
-        return ""
-    return clean(" ".join(word for word in words if not (word.isdigit() and len(word) > 4)))
 
 
 def texts_of(path: str | os.PathLike[str], *, root: str | os.PathLike[str] | None = None) -> list[Text]:
