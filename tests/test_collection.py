@@ -268,6 +268,52 @@ def test_captions(collection, folder, tmp_path):
         index(collection, workers=0, captions=Captions(str(table), "image"))
 
 
+def test_missing_captions_are_an_error_at_once(tmp_path, folder, few):
+    with Collection(tmp_path / "c", create=True) as opened:
+        with pytest.raises(ValueError, match=r"^the captions .*none\.csv cannot be read: no such file or directory$"):
+            index(opened, [folder], workers=0, captions=Captions(str(tmp_path / "none.csv")))
+        assert len(opened) == 0
+
+
+def test_texts_that_are_left_out_are_told(collection, folder, tmp_path):
+    cv2.imwrite(str(folder / "new.png"), picture(60))
+    (folder / "new.json").write_text(json.dumps({"tags": [f"word{number}" for number in range(250)]}))
+    (folder / "new.txt").write_text("word " * 9000)
+    table = tmp_path / "captions.csv"
+    table.write_text("path,caption\n" + "".join(f"redBoat0.png,caption {number}\n" for number in range(400)))
+    report = index(collection, workers=0, captions=Captions(str(table)))
+    names = [(os.path.basename(path), line) for path, line in report.warnings]
+    assert names == [
+        ("new.png", "new.txt: a text of 45,000 characters was cut to 10,000"),
+        ("new.png", "new.json: 50 more texts left out, the limit is 200 of 50,000 characters"),
+        ("redBoat0.png", "100 of its 400 texts were left out: an item may have 300, of 60,000 characters"),
+    ]
+    (item,) = collection.find(folder / "new.png")
+    assert len(collection.texts(item.id)) == 1 + 1 + 200  # its name, new.txt and new.json
+    assert sum(source == "caption" for _, source in collection.texts(1)) == 300
+
+
+def test_files_of_subtitles_are_bounded(collection, folder):
+    with av.open(str(folder / "film.mp4"), "w") as container:
+        stream = container.add_stream("mpeg4", rate=10)
+        stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
+        for number in range(20):
+            image = np.full((48, 64, 3), 5 * number, np.uint8)
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(image, format="rgb24")))
+        container.mux(stream.encode())
+    for number in range(25):
+        (folder / f"film.{number:02}.srt").write_text(f"1\n00:00:00,0 --> 00:00:01,5\nline {number}\n")
+    (folder / "film.00.srt").write_bytes(b" " * 5_000_000)
+    report = index(collection, workers=0)
+    lines = [line for _, line in report.warnings]
+    assert len(lines) == 2
+    assert lines[0].startswith("film.00.srt beside it was not read: a text file of 5,000,000 bytes")
+    assert lines[1] == "5 of its 25 files of subtitles were left out"
+    (item,) = collection.find(folder / "film.mp4")
+    subtitles = [text for text, source in collection.texts(item.id) if source == "subtitle"]
+    assert subtitles == [" ".join(f"line {number}" for number in range(1, 20))]
+
+
 def test_a_descriptor_added_later_is_the_same_as_at_once(collection, folder, tmp_path):
     before = {name: np.array(collection.vectors(name)) for name in FEW}
     cv2.imwrite(str(folder / "new.png"), picture(60))

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from time import monotonic
 
 from rankloom.collection._files import STORED, AppendFile, vector_file
+from rankloom.collection._texts import shared_texts
 from rankloom.collection.collection import THUMBNAILS, Collection
 from rankloom.collection.describing import DescribedFile, DescribedItem, as_stored
 
@@ -31,6 +32,7 @@ class Writer:
         self.stored = 0  # contents that were new
         self.followed = 0  # files with a content that was known: renamed, copied, touched
         self.failed = 0
+        self.warnings: list[tuple[str, str]] = []  # paths, and what was left out
 
     def add(self, described: DescribedFile) -> None:
         """Take a file; commit if enough have come together."""
@@ -133,6 +135,8 @@ class Writer:
             self.followed += 1
         db.execute("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)", (one.path, one.hash, one.size, one.mtime_ns))
         ids = [row[0] for row in db.execute("SELECT id FROM items WHERE hash = ? ORDER BY id", (one.hash,))]
-        rows = [(number, one.path, source, text) for number in ids for text, source in one.texts]
+        texts = shared_texts(one.texts, len(ids), one.warnings.append)
+        self.warnings += [(one.path, line) for line in one.warnings]
+        rows = [(number, one.path, source, text) for number in ids for text, source in texts]
         rows += [(number, one.path, "subtitle", text) for number, text in zip(ids, one.subtitles, strict=False) if text]
         db.executemany("INSERT INTO texts (item, path, source, text) VALUES (?, ?, ?, ?)", rows)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.collection._files import STORED
+from rankloom.collection._texts import MAX_SUBTITLE_FILES, shared_texts
 from rankloom.media import (
     MediaError,
     kind_of,
@@ -73,6 +74,7 @@ class DescribedFile:
     texts: list[tuple[str, str]] = field(default_factory=list)  # of the path: text and source
     subtitles: list[str] = field(default_factory=list)  # one text a shot
     error: str | None = None
+    warnings: list[str] = field(default_factory=list)  # what was left out, though the file was read
 
 
 def hash_file(path: str, alive: Callable[[], None] = lambda: None) -> str:
@@ -131,16 +133,17 @@ def describe_file(
     try:
         status = os.stat(path)
         result.size, result.mtime_ns = status.st_size, status.st_mtime_ns
-        texts = texts_of(path, root=root)
+        texts = texts_of(path, root=root, warn=result.warnings.append)
         result.texts = [(text.text, text.source) for text in texts if text.source != "embedded"]
         result.hash = hash_file(path, alive)
         if result.hash not in known:
             result.items = [*_shots(path, alive)] if kind == "video" else [_picture(path)]
-            inside = [(text.text, "embedded") for text in texts if text.source == "embedded"]
+            embedded = [(text.text, "embedded") for text in texts if text.source == "embedded"]
+            inside = shared_texts(embedded, len(result.items), result.warnings.append)
             for item in result.items:
                 item.texts += inside
         if kind == "video" and result.items is not None:
-            result.subtitles = _subtitles(path, result.items)
+            result.subtitles = _subtitles(path, result.items, result.warnings.append)
     except MediaError as error:
         result.error = str(error)
     except MemoryError:
@@ -187,15 +190,18 @@ def _shots(path: str, alive: Callable[[], None]) -> Iterator[DescribedItem]:
         yield item
 
 
-def _subtitles(path: str, items: list[DescribedItem]) -> list[str]:
+def _subtitles(path: str, items: list[DescribedItem], warn: Callable[[str], None]) -> list[str]:
     cues = []
-    for file in subtitles_of(path):
+    files = subtitles_of(path)
+    for file in files[:MAX_SUBTITLE_FILES]:
         try:
             cues += read_subtitles(file)
-        except MediaError:
-            continue
+        except MediaError as error:
+            warn(f"{file.name} beside it was not read: {error}")
+    if len(files) > MAX_SUBTITLE_FILES:
+        warn(f"{len(files) - MAX_SUBTITLE_FILES:,} of its {len(files):,} files of subtitles were left out")
     times = [(item.start or 0.0, item.end or 0.0) for item in items]
-    return spread_cues(cues, times) if cues else []
+    return spread_cues(cues, times, warn) if cues else []
 
 
 def _described(image: NDArray[np.uint8], width: int, height: int) -> DescribedItem:

@@ -125,7 +125,7 @@ def _program(line: str) -> bool:
     if _PHRASES.search(line) or _NAME_AND_VERSION.fullmatch(line):
         return True
     tokens = [token.strip(".,;:()[]-|¨®™*'\"").lower() for token in line.split()]
-    words = {token for token in tokens if token and _LETTERS.search(token)}
+    words = {token for token in tokens if any(map(str.isalpha, token))}
     others = words - _PROGRAMS
     named = {word for word in others if re.fullmatch(r"[^\W\d_]+", word)}
     return len(words) > len(others) and _AROUND_PROGRAMS.issuperset(named)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from xml.parsers import expat
 
 from rankloom.media._machine_texts import is_caption
-from rankloom.media._text_files import clean, decoded
+from rankloom.media._text_files import bounded, decoded
 from rankloom.media.errors import MediaError
 from rankloom.media.files import kind_of
 from rankloom.media.images import Source, open_image
@@ -41,10 +41,11 @@ _XMP_TEXTS = {
 }
 
 
-def embedded_texts(source: Source) -> list[str]:
+def embedded_texts(source: Source, warn: Callable[[str], None] = lambda line: None) -> list[str]:
     """The captions, titles and keywords inside a file, each once; none where the file is broken or has none.
 
-    What cameras and programs write into the same fields is left out (`is_caption`).
+    What cameras and programs write into the same fields is left out (`is_caption`). The texts are bounded in number
+    and length; what is cut is told to `warn`.
     """
     try:
         if not isinstance(source, bytes) and kind_of(source) == "video":
@@ -54,8 +55,7 @@ def embedded_texts(source: Source) -> list[str]:
                 texts = list(_picture_texts(image))
     except MediaError:
         return []
-    captions = filter(is_caption, (_CHARSET.sub("", text) for text in texts))
-    return list(dict.fromkeys(text for text in map(clean, captions) if text))
+    return bounded((_CHARSET.sub("", text) for text in texts), "its metadata", warn, wanted=is_caption)
 
 
 def _picture_texts(image: Any) -> Iterator[str]:
