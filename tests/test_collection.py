@@ -198,6 +198,10 @@ def test_shots_of_a_video_with_subtitles(collection, folder):
     assert collection.vectors("hog")[[first.id - 1, second.id - 1]].any(axis=1).all()
     info = collection.info()
     assert (info.videos, info.shots, info.items) == (1, 2, 10)
+    os.rename(folder / "film.mp4", folder / "sea.mp4")
+    os.rename(folder / "film.srt", folder / "sea.srt")
+    assert index(collection, workers=0).followed == 1
+    assert ("The blue sea", "subtitle") in collection.texts(second.id)
 
 
 def test_bad_files_are_kept_with_their_reason(collection, folder):

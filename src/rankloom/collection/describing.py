@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from rankloom.collection._files import STORED
 from rankloom.collection._texts import MAX_SUBTITLE_FILES, shared_texts
 from rankloom.media import (
+    Cue,
     MediaError,
     kind_of,
     read_image,
     read_shots,
     read_subtitles,
-    spread_cues,
     subtitles_of,
     texts_of,
 )
@@ -72,7 +72,7 @@ class DescribedFile:
     hash: str = ""
     items: list[DescribedItem] | None = None  # None: only hashed
     texts: list[tuple[str, str]] = field(default_factory=list)  # of the path: text and source
-    subtitles: list[str] = field(default_factory=list)  # one text a shot
+    subtitles: list[Cue] = field(default_factory=list)
     error: str | None = None
     warnings: list[str] = field(default_factory=list)  # what was left out, though the file was read
 
@@ -142,8 +142,8 @@ def describe_file(
             inside = shared_texts(embedded, len(result.items), result.warnings.append)
             for item in result.items:
                 item.texts += inside
-        if kind == "video" and result.items is not None:
-            result.subtitles = _subtitles(path, result.items, result.warnings.append)
+        if kind == "video":
+            result.subtitles = _subtitles(path, result.warnings.append)
     except MediaError as error:
         result.error = str(error)
     except MemoryError:
@@ -190,8 +190,8 @@ def _shots(path: str, alive: Callable[[], None]) -> Iterator[DescribedItem]:
         yield item
 
 
-def _subtitles(path: str, items: list[DescribedItem], warn: Callable[[str], None]) -> list[str]:
-    cues = []
+def _subtitles(path: str, warn: Callable[[str], None]) -> list[Cue]:
+    cues: list[Cue] = []
     files = subtitles_of(path)
     for file in files[:MAX_SUBTITLE_FILES]:
         try:
@@ -200,8 +200,7 @@ def _subtitles(path: str, items: list[DescribedItem], warn: Callable[[str], None
             warn(f"{file.name} beside it was not read: {error}")
     if len(files) > MAX_SUBTITLE_FILES:
         warn(f"{len(files) - MAX_SUBTITLE_FILES:,} of its {len(files):,} files of subtitles were left out")
-    times = [(item.start or 0.0, item.end or 0.0) for item in items]
-    return spread_cues(cues, times, warn) if cues else []
+    return cues
 
 
 def _described(image: NDArray[np.uint8], width: int, height: int) -> DescribedItem:
