@@ -13,6 +13,7 @@ import cv2
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from PIL import Image
 
 from rankloom.cli import main
 from rankloom.collection import (
@@ -96,6 +97,48 @@ def test_indexing_in_this_process_leaves_its_threads_alone(collection, folder):
     assert (dict(os.environ), cv2.getNumThreads()) == before
 
 
+def test_turned_pictures_have_the_size_that_is_seen(tmp_path, few):
+    folder = tmp_path / "turned"
+    folder.mkdir()
+    for orientation in range(1, 9):
+        exif = Image.Exif()
+        exif[0x0112] = orientation
+        size = (60, 90) if orientation >= 5 else (90, 60)
+        Image.new("RGB", size, (20 * orientation, 90, 30)).save(folder / f"{orientation}.jpg", exif=exif)
+    with Collection(tmp_path / "c", create=True) as opened:
+        index(opened, [folder], workers=0)
+        assert [(item.width, item.height) for item in opened.items()] == [(90, 60)] * 8
+        for number in range(1, 9):
+            thumbnail = cv2.imdecode(np.frombuffer(opened.thumbnail(number), np.uint8), cv2.IMREAD_COLOR)
+            assert thumbnail.shape == (60, 90, 3)
+
+
+def test_heic_and_avif(tmp_path, few):
+    from pillow_heif import register_heif_opener
+
+    register_heif_opener()
+    folder = tmp_path / "phone"
+    folder.mkdir()
+    exif = Image.Exif()
+    exif[0x0112], exif[0x0132] = 6, "2024:05:01 12:30:00"
+    for name, format in (("a.heic", "HEIF"), ("b.avif", "AVIF")):
+        Image.fromarray(picture(3)).save(folder / name, format, exif=exif.tobytes())
+        data = (folder / name).read_bytes()
+        (folder / f"cut_{name}").write_bytes(data[: len(data) // 2])
+        (folder / f"damaged_{name}").write_bytes(data[:16] + bytes(len(data) - 16))
+    with Collection(tmp_path / "c", create=True) as opened:
+        report = index(opened, [folder], workers=0)
+        assert (report.stored, report.failed) == (2, 4)
+        assert [(item.width, item.height, item.taken) for item in opened.items()] == [
+            (96, 116, "2024-05-01T12:30:00")
+        ] * 2
+        reasons = dict(opened.errors())
+        assert {os.path.basename(path) for path in reasons} == {
+            "cut_a.heic", "damaged_a.heic", "cut_b.avif", "damaged_b.avif",
+        }  # fmt: skip
+        assert all(why and "\n" not in why for why in reasons.values())
+
+
 def test_unchanged_files_cost_a_stat(collection, folder):
     """Other bytes of the same length and time are not noticed: nothing but the stat is looked at."""
     for path in paths(folder):
@@ -139,9 +182,9 @@ def test_renamed_copied_changed_deleted(collection, folder):
 def test_shots_of_a_video_with_subtitles(collection, folder):
     with av.open(str(folder / "film.mp4"), "w") as container:
         stream = container.add_stream("mpeg4", rate=10)
-        stream.width, stream.height, stream.pix_fmt = 160, 120, "yuv420p"
+        stream.width, stream.height, stream.pix_fmt = 640, 480, "yuv420p"
         for number in range(60):
-            image = np.full((120, 160, 3), (200, 30, 30) if number < 30 else (20, 60, 220), np.uint8)
+            image = np.full((480, 640, 3), (200, 30, 30) if number < 30 else (20, 60, 220), np.uint8)
             image[20:60, (2 * number) % 120 : (2 * number) % 120 + 30] = 255 if number < 30 else 0
             for packet in stream.encode(av.VideoFrame.from_ndarray(image, format="rgb24")):
                 container.mux(packet)
@@ -153,14 +196,19 @@ def test_shots_of_a_video_with_subtitles(collection, folder):
     assert (report.stored, report.items) == (1, 2)
     first, second = collection.find(folder / "film.mp4")
     assert [first.kind, first.shot, second.shot] == ["shot", 0, 1]
+    assert (first.width, first.height) == (640, 480)  # of the video, not of the frame that was described
     assert first.end == pytest.approx(3.0, abs=0.2)
-    assert second.start == first.end
+    assert 2.9 < first.end < second.start
     assert ("A red wall", "subtitle") in collection.texts(first.id)
     assert ("The blue sea", "subtitle") in collection.texts(second.id)
     index(collection, workers=0, descriptors=["hog"])  # shots are cut again, and find their items
     assert collection.vectors("hog")[[first.id - 1, second.id - 1]].any(axis=1).all()
     info = collection.info()
     assert (info.videos, info.shots, info.items) == (1, 2, 10)
+    os.rename(folder / "film.mp4", folder / "sea.mp4")
+    os.rename(folder / "film.srt", folder / "sea.srt")
+    assert index(collection, workers=0).followed == 1
+    assert ("The blue sea", "subtitle") in collection.texts(second.id)
 
 
 def test_bad_files_are_kept_with_their_reason(collection, folder):
@@ -231,6 +279,52 @@ def test_captions(collection, folder, tmp_path):
         index(collection, workers=0, captions=Captions(str(table), "image"))
 
 
+def test_missing_captions_are_an_error_at_once(tmp_path, folder, few):
+    with Collection(tmp_path / "c", create=True) as opened:
+        with pytest.raises(ValueError, match=r"^the captions .*none\.csv cannot be read: no such file or directory$"):
+            index(opened, [folder], workers=0, captions=Captions(str(tmp_path / "none.csv")))
+        assert len(opened) == 0
+
+
+def test_texts_that_are_left_out_are_told(collection, folder, tmp_path):
+    cv2.imwrite(str(folder / "new.png"), picture(60))
+    (folder / "new.json").write_text(json.dumps({"tags": [f"word{number}" for number in range(250)]}))
+    (folder / "new.txt").write_text("word " * 9000)
+    table = tmp_path / "captions.csv"
+    table.write_text("path,caption\n" + "".join(f"redBoat0.png,caption {number}\n" for number in range(400)))
+    report = index(collection, workers=0, captions=Captions(str(table)))
+    names = [(os.path.basename(path), line) for path, line in report.warnings]
+    assert names == [
+        ("new.png", "new.txt: a text of 45,000 characters was cut to 10,000"),
+        ("new.png", "new.json: 50 more texts left out, the limit is 200 of 50,000 characters"),
+        ("redBoat0.png", "100 of its 400 texts were left out: an item may have 300, of 60,000 characters"),
+    ]
+    (item,) = collection.find(folder / "new.png")
+    assert len(collection.texts(item.id)) == 1 + 1 + 200  # its name, new.txt and new.json
+    assert sum(source == "caption" for _, source in collection.texts(1)) == 300
+
+
+def test_files_of_subtitles_are_bounded(collection, folder):
+    with av.open(str(folder / "film.mp4"), "w") as container:
+        stream = container.add_stream("mpeg4", rate=10)
+        stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
+        for number in range(20):
+            image = np.full((48, 64, 3), 5 * number, np.uint8)
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(image, format="rgb24")))
+        container.mux(stream.encode())
+    for number in range(25):
+        (folder / f"film.{number:02}.srt").write_text(f"1\n00:00:00,0 --> 00:00:01,5\nline {number}\n")
+    (folder / "film.00.srt").write_bytes(b" " * 5_000_000)
+    report = index(collection, workers=0)
+    lines = [line for _, line in report.warnings]
+    assert len(lines) == 2
+    assert lines[0].startswith("film.00.srt beside it was not read: a text file of 5,000,000 bytes")
+    assert lines[1] == "5 of its 25 files of subtitles were left out"
+    (item,) = collection.find(folder / "film.mp4")
+    subtitles = [text for text, source in collection.texts(item.id) if source == "subtitle"]
+    assert subtitles == [" ".join(f"line {number}" for number in range(1, 20))]
+
+
 def test_a_descriptor_added_later_is_the_same_as_at_once(collection, folder, tmp_path):
     before = {name: np.array(collection.vectors(name)) for name in FEW}
     cv2.imwrite(str(folder / "new.png"), picture(60))
@@ -263,26 +357,6 @@ def test_workers_give_the_same_collection(folder, tmp_path, collection):
         assert [item.path for item in other.items()] == [item.path for item in collection.items()]
         for name in FEW:
             np.testing.assert_array_equal(other.vectors(name), collection.vectors(name))
-
-
-def test_a_worker_that_dies_costs_one_file(folder, tmp_path):
-    from rankloom.collection._pool import run_in_order
-
-    tasks = [(number,) for number in range(12)]
-    found = list(
-        run_in_order(_fragile, tasks, workers=2, prepare=_nothing, settings=None, crashed=lambda task: ("dead", *task))
-    )
-    assert found == [("dead", 5) if number == 5 else number for number in range(12)]
-
-
-def _nothing(_):
-    pass
-
-
-def _fragile(number):
-    if number == 5:
-        os.kill(os.getpid(), 9)
-    return number
 
 
 def test_second_indexer_is_told(collection):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +24,7 @@ from rankloom.media import (
     words_of_name,
 )
 from rankloom.media.embedded import embedded_texts, xmp_texts
+from rankloom.media.subtitles import MAX_PLACES
 from tests.data import SHARED, needs_shared
 from tests.test_videos import frames, write
 
@@ -225,7 +228,7 @@ class TestCaptions:
             list(read_captions(table))
         with pytest.raises(MediaError, match="no column 'path'; its columns are none"):
             list(read_captions(self.table(tmp_path, "")))
-        with pytest.raises(MediaError, match="no such file"):
+        with pytest.raises(MediaError, match=r"^the captions .*none\.csv cannot be read: no such file or directory$"):
             list(read_captions(tmp_path / "none.csv"))
 
     def test_short_rows_nulls_and_huge_fields(self, tmp_path: Path) -> None:
@@ -241,6 +244,55 @@ class TestCaptions:
         assert len(flickr) == 10_000
         chinese = dict(read_captions(SHARED / "imagetext-tuxpaint" / "items.csv", "path", "text_zh_cn"))
         assert chinese["images/animals/amphibians/frog.jpg"] == "青蛙。"
+
+
+class TestBounds:
+    """One file cannot give a picture more than a bounded amount of text, and what is cut is told."""
+
+    def told(self, path: Path) -> tuple[list[str], list[str]]:
+        lines: list[str] = []
+        return [text.text for text in texts_of(path, root=path.parent, warn=lines.append)], lines
+
+    def test_json_sidecar(self, tmp_path: Path) -> None:
+        words = [chr(0x4E00 + n // 1000) + chr(0x4E00 + n % 1000) for n in range(300_000)]
+        (tmp_path / "a.json").write_text(json.dumps({"tags": words}, ensure_ascii=False), encoding="utf-8")
+        texts, lines = self.told(tmp_path / "a.jpg")
+        assert texts == words[:200]
+        assert lines == ["a.json: 299,800 more texts left out, the limit is 200 of 50,000 characters"]
+
+    def test_long_text_sidecar(self, tmp_path: Path) -> None:
+        (tmp_path / "a.txt").write_text("long " * 100_000)
+        texts, lines = self.told(tmp_path / "a.jpg")
+        assert [len(text) for text in texts] == [10_000]
+        assert lines == ["a.txt: a text of 500,000 characters was cut to 10,000"]
+
+    def test_metadata(self, tmp_path: Path) -> None:
+        items = "".join(f"<rdf:li>word{n}</rdf:li>" for n in range(9000))
+        packet = f"<x {DC}><dc:subject><rdf:Bag>{items}</rdf:Bag></dc:subject></x>"
+        (tmp_path / "a.webp").write_bytes(encoded("WEBP", xmp=packet.encode()))
+        texts, lines = self.told(tmp_path / "a.webp")
+        assert texts == [f"word{n}" for n in range(200)]
+        assert lines == ["its metadata: 8,800 more texts left out, the limit is 200 of 50,000 characters"]
+
+    def test_characters(self, tmp_path: Path) -> None:
+        (tmp_path / "a.json").write_text(json.dumps({"captions": [f"{n} " + "word " * 1000 for n in range(100)]}))
+        texts, lines = self.told(tmp_path / "a.jpg")
+        assert sum(map(len, texts)) == 50_000
+        assert lines == ["a.json: 90 more texts left out, the limit is 200 of 50,000 characters"]
+
+    def test_broken_sidecars_are_told(self, tmp_path: Path) -> None:
+        (tmp_path / "a.json").write_text("{broken")
+        (tmp_path / "a.txt").write_bytes(b"x" * 5_000_000)
+        texts, lines = self.told(tmp_path / "a.jpg")
+        assert texts == []
+        assert lines[0].startswith("a.txt beside it was not read: a text file of 5,000,000 bytes is longer than")
+        assert lines[1].startswith("a.json beside it was not read: Expecting")
+        assert len(lines) == 2
+
+    def test_names_as_long_as_they_can_be(self, tmp_path: Path) -> None:
+        path = tmp_path / ("n" * 251 + ".jpg")  # the names of its sidecars would be too long
+        path.write_bytes(encoded())
+        assert self.told(path) == (["n" * 251], [])
 
 
 class TestSubtitles:
@@ -288,6 +340,45 @@ class TestSubtitles:
         assert spread_cues(cues, [(0, 2), (2, 4), (4, 6), (6, 9.08), (9.08, 12)]) == ["one", "two", "two", "tick", ""]
         assert spread_cues(cues, [(9.0, 9.2), (25, 26)]) == ["tick", "late"]
         assert spread_cues([], [(0, 1)]) == [""]
+
+    @pytest.mark.parametrize("seed", range(20))
+    def test_spread_is_as_each_cue_against_each_shot(self, seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        bounds = np.cumsum(rng.choice([0.1, 0.25, 1.0, 7.0], 60))
+        shots = [(float(start), float(end) - 0.02) for start, end in itertools.pairwise(bounds)]
+        starts = rng.uniform(-1, bounds[-1] + 1, 200)
+        lengths = rng.choice([0.0, 0.2, 1.0, 5.0, 60.0], 200)
+        cues = [Cue(float(s), float(s + n), f"w{k % 90}") for k, (s, n) in enumerate(zip(starts, lengths, strict=True))]
+
+        def covers(cue: Cue, start: float, end: float) -> bool:
+            shared = min(cue.end, end) - max(cue.start, start)
+            return shared > 0.3 or shared >= 0.5 * (cue.end - cue.start) > 0
+
+        expected = [" ".join(dict.fromkeys(cue.text for cue in cues if covers(cue, *shot))) for shot in shots]
+        assert spread_cues(cues, shots) == expected
+        shuffled = rng.permutation(len(shots)).tolist()
+        assert spread_cues(cues, [shots[k] for k in shuffled]) == [expected[k] for k in shuffled]
+
+    def test_spread_looks_at_neighbours_only(self) -> None:
+        """Ten thousand shots and a hundred thousand cues: each against each would take an hour."""
+        shots = [(float(n), n + 0.98) for n in range(10_000)]
+        cues = [Cue(n / 10, n / 10 + 0.05, str(n)) for n in range(100_000)]
+        assert [text.split()[-1] for text in spread_cues(cues, shots)] == [str(10 * n + 9) for n in range(10_000)]
+
+    def test_too_much_text_is_cut_and_told(self) -> None:
+        lines: list[str] = []
+        shots = [(float(n), n + 0.98) for n in range(2000)]
+        texts = spread_cues([Cue(0, 2000, f"{n:05}") for n in range(20_000)], shots, lines.append)
+        assert sum(map(len, texts)) <= 2 * MAX_PLACES * 6
+        assert texts[0].startswith("00000 00001")
+        assert len(lines) == 1
+        assert re.fullmatch(r"19,\d+ of 20,000 lines of its subtitles were left out: too much text", lines[0])
+        spread_cues([Cue(0, 2000, f"{n:05}" * 1000) for n in range(200)], shots[:100], lines.append)
+        assert len(lines) == 2
+
+    def test_long_lines_are_cut(self, tmp_path: Path) -> None:
+        (cue,) = self.read(tmp_path, b"00:00:01,000 --> 00:00:02,000\n" + b"word " * 100_000)
+        assert len(cue.text) <= 10_000
 
     def test_files_beside_a_video(self, tmp_path: Path) -> None:
         for name in ("film.mp4", "film.srt", "film.de.VTT", "film2.srt", "film.txt", "other.srt", "film.a.b.srt"):

@@ -77,8 +77,11 @@ def index(
         )
         if captions is not None:
             click.echo(f"captions for {report.captions:,} files")
-        for path, why in report.unreadable[:10]:
+        warnings = [*report.unreadable, *report.warnings]
+        for path, why in warnings[:10]:
             click.echo(f"warning: {path}: {why}", err=True)
+        if len(warnings) > 10:
+            click.echo(f"and {len(warnings) - 10:,} more warnings; --json prints all", err=True)
         if report.failed:
             click.echo("the reasons: rankloom info --errors", err=True)
 

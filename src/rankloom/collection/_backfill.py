@@ -45,7 +45,7 @@ def described_again(
     tasks = [(path,) for (_, path, _, _), _ in contents if path is not None]
     results = run_in_order(
         describe_file, tasks, workers=min(workers, len(tasks)), prepare=prepare_worker, settings=settings,
-        crashed=lambda task: None,
+        failed=lambda task, why: None,
     )  # fmt: skip
     for (digest, path, start, count), ids in contents:
         described: DescribedFile | None = None if path is None else next(results)

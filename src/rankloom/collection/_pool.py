@@ -1,20 +1,37 @@
-"""Worker processes that may die: a file that kills its worker costs that file only."""
+"""Worker processes that may die or hang: a file that does this to its worker costs that file only."""
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
-import threading
+import subprocess
+import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from multiprocessing.spawn import get_executable
+from queue import SimpleQueue
+from threading import Lock
 from typing import Any
 
-__all__ = ["run_in_order"]
+from rankloom.collection import _worker
+
+__all__ = ["WorkerError", "run_in_order"]
 
 _AHEAD = 32  # tasks a worker may be ahead of the one that is waited for
+# Workers share the cores among themselves.
+_ONE_THREAD = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "OPENCV_FOR_THREADS_NUM"), "1"
+)
+START_SECONDS = 300.0
+STALL_SECONDS = 120.0
+
+
+class WorkerError(ChildProcessError):
+    """A worker process that cannot start or work, with the reason in one line; the run cannot go on."""
 
 
 def run_in_order(
@@ -24,84 +41,165 @@ def run_in_order(
     workers: int,
     prepare: Callable[..., None],
     settings: Any,
-    crashed: Callable[[tuple[Any, ...]], Any],
+    failed: Callable[[tuple[Any, ...], str], Any],
+    stall_seconds: float = STALL_SECONDS,
 ) -> Generator[Any, None, None]:
-    """Yield `function(*task)` for every task, in their order, computed by worker processes.
+    """Yield `function(*task, alive=...)` for every task, in their order, computed by worker processes.
 
     Parameters
     ----------
-    function, tasks : what to do. Tasks are taken a bounded number ahead.
+    function, tasks : what to do. Tasks are taken a bounded number ahead. A long task calls `alive()` now and then.
     workers : processes; 0 works in this one.
-    prepare, settings : called with the settings in each process first.
-    crashed : makes the result of a task that killed its process.
+    prepare, settings : called with the settings in each process first. If this fails, a WorkerError is raised.
+    failed : makes the result of a task that killed its process, or hung in it; called with the task and the reason.
+    stall_seconds : a task that gives no sign of life for so long is ended together with its process.
     """
     if workers == 0:
         prepare(settings)
         for task in tasks:
-            yield function(*task)
+            yield function(*task, alive=lambda: None)
         return
-    context = multiprocessing.get_context("forkserver")
+    crew = [_Worker((function, prepare, settings), stall_seconds) for _ in range(workers)]
+    idle: SimpleQueue[_Worker] = SimpleQueue()
+    for worker in crew:
+        idle.put(worker)
 
-    def start(count: int) -> ProcessPoolExecutor:
-        return ProcessPoolExecutor(count, mp_context=context, initializer=_begin, initargs=(prepare, settings))
+    def run(task: tuple[Any, ...]) -> Any:
+        worker = idle.get()
+        try:
+            return worker.do(task)
+        except _TaskLost as loss:
+            return failed(task, str(loss))
+        finally:
+            idle.put(worker)
 
-    pool = start(workers)
-    waiting: deque[tuple[tuple[Any, ...], Future[Any]]] = deque()
-    todo: Iterator[Any] = iter(tasks)
+    threads = ThreadPoolExecutor(workers)  # each waits for one worker
+    waiting: deque[Future[Any]] = deque()
+    todo: Iterator[tuple[Any, ...]] = iter(tasks)
     try:
         while True:
-            while len(waiting) < _AHEAD * workers:
-                try:
-                    task = next(todo)
-                except StopIteration:
-                    break
-                waiting.append((task, pool.submit(function, *task)))
+            waiting.extend(threads.submit(run, task) for task in islice(todo, _AHEAD * workers - len(waiting)))
             if not waiting:
                 return
-            task, future = waiting.popleft()
-            try:
-                result = future.result()
-            except BrokenProcessPool:
-                # One of the tasks in flight did it: they go one by one through a process of their own.
-                pool.shutdown(wait=False, cancel_futures=True)
-                suspects = [task, *(other for other, _ in waiting)]
-                waiting.clear()
-                for suspect in suspects:
-                    yield _alone(start, function, suspect, crashed)
-                pool = start(workers)
-                continue
-            yield result
+            yield waiting.popleft().result()
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+        for worker in crew:
+            worker.stop()
+        threads.shutdown(cancel_futures=True)
+        for worker in crew:
+            worker.close()
 
 
-def _begin(prepare: Callable[..., None], settings: Any) -> None:
-    """What a worker does first: it ends with its parent, which may be killed, and leaves Ctrl-C to it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    _use_one_thread()
-    prepare(settings)
+class _TaskLost(Exception):
+    """A task without a result, and why."""
 
 
-def _use_one_thread() -> None:
-    """Workers share the cores among themselves. Only in a process of our own: these settings are global."""
-    for pool in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
-        os.environ[f"{pool}_NUM_THREADS"] = "1"
-    import cv2
-
-    cv2.setNumThreads(1)
+class _Died(Exception):
+    """A process ended by itself; the text says how."""
 
 
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
+class _Hung(Exception):
+    """A process did not answer and was ended; the text says for how long it was waited for."""
 
 
-def _alone(start: Any, function: Callable[..., Any], task: tuple[Any, ...], crashed: Callable[..., Any]) -> Any:
-    with start(1) as pool:
+class _Worker:
+    """A process that does tasks one after another; it is started when it is needed, and again after it has died."""
+
+    def __init__(self, job: tuple[Any, ...], stall_seconds: float):
+        self._job = job
+        self._stall_seconds = stall_seconds
+        self._process: subprocess.Popen[bytes] | None = None
+        self._connection: Connection[Any, Any] | None = None
+        self._stopped = False
+        self._guard = Lock()
+
+    def do(self, task: tuple[Any, ...]) -> Any:
+        """The result of a task. One whose process dies gets a second try: memory may have run out elsewhere."""
         try:
-            return pool.submit(function, *task).result()
-        except BrokenProcessPool:
-            return crashed(task)
+            try:
+                return self._attempt(task)
+            except _Died:
+                return self._attempt(task)
+        except _Died as death:
+            raise _TaskLost(f"the decoder crashed on it: {death}") from None
+        except _Hung as hang:
+            raise _TaskLost(f"the decoder hung on it: {hang}") from None
+
+    def stop(self) -> None:
+        """Kill the process, also while another thread waits for it; from now on none is started."""
+        with self._guard:
+            self._stopped = True
+            process = self._process
+        if process is not None:
+            process.kill()
+
+    def close(self) -> None:
+        """Release what the process held."""
+        self._end()
+
+    def _attempt(self, task: tuple[Any, ...]) -> Any:
+        if self._connection is None:
+            self._start()
+        self._send(task)
+        kind, value = self._receive(self._stall_seconds)
+        while kind == _worker.ALIVE:
+            kind, value = self._receive(self._stall_seconds)
+        if kind == _worker.FAILED:
+            raise WorkerError(f"a worker process failed: {value}")
+        return value
+
+    def _start(self) -> None:
+        with self._guard:
+            if self._stopped:
+                raise WorkerError("the run has ended")
+            self._connection, theirs = Pipe()
+            with theirs:
+                number = theirs.fileno()
+                # -P: the folder of the script, this package, is no place to import top-level modules from.
+                command = [get_executable(), "-P", _worker.__file__, str(number)]
+                try:
+                    self._process = subprocess.Popen(
+                        command, stdin=subprocess.DEVNULL, pass_fds=[number], env={**os.environ, **_ONE_THREAD}
+                    )
+                except OSError as error:
+                    raise WorkerError(f"a worker process could not start: {error}; work without: workers=0") from error
+        try:
+            self._send(sys.path)
+            self._send(self._job)
+            kind, value = self._receive(START_SECONDS)
+        except (_Died, _Hung) as death:
+            raise WorkerError(f"a worker process could not start: {death}") from None
+        if kind != _worker.READY:
+            raise WorkerError(f"a worker process could not start: {value}")
+
+    def _send(self, message: Any) -> None:
+        try:
+            self._pipe().send(message)
+        except OSError:
+            raise _Died(self._end()) from None
+
+    def _receive(self, seconds: float) -> Any:
+        try:
+            if self._pipe().poll(seconds):
+                return self._pipe().recv()
+        except (EOFError, OSError):
+            raise _Died(self._end()) from None
+        self._end()
+        raise _Hung(f"no sign of life for {seconds:g} s")
+
+    def _pipe(self) -> Connection[Any, Any]:
+        if self._connection is None:
+            raise EOFError
+        return self._connection
+
+    def _end(self) -> str:
+        """Kill the process, unless it has ended by itself, and tell how it ended."""
+        connection, process = self._connection, self._process
+        self._connection = self._process = None
+        if connection is not None:
+            connection.close()
+        if process is None:
+            return "it has ended"
+        process.kill()
+        code = process.wait()
+        return f"it was killed by {signal.Signals(-code).name}" if code < 0 else f"it ended with exit code {code}"

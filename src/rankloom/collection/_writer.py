@@ -6,8 +6,10 @@ from datetime import UTC, datetime
 from time import monotonic
 
 from rankloom.collection._files import STORED, AppendFile, vector_file
+from rankloom.collection._texts import shared_texts
 from rankloom.collection.collection import THUMBNAILS, Collection
 from rankloom.collection.describing import DescribedFile, DescribedItem, as_stored
+from rankloom.media import spread_cues
 
 __all__ = ["Writer"]
 
@@ -31,6 +33,7 @@ class Writer:
         self.stored = 0  # contents that were new
         self.followed = 0  # files with a content that was known: renamed, copied, touched
         self.failed = 0
+        self.warnings: list[tuple[str, str]] = []  # paths, and what was left out
 
     def add(self, described: DescribedFile) -> None:
         """Take a file; commit if enough have come together."""
@@ -132,7 +135,12 @@ class Writer:
         if one.items is None:
             self.followed += 1
         db.execute("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)", (one.path, one.hash, one.size, one.mtime_ns))
-        ids = [row[0] for row in db.execute("SELECT id FROM items WHERE hash = ? ORDER BY id", (one.hash,))]
-        rows = [(number, one.path, source, text) for number in ids for text, source in one.texts]
-        rows += [(number, one.path, "subtitle", text) for number, text in zip(ids, one.subtitles, strict=False) if text]
+        items = db.execute('SELECT id, start, "end" FROM items WHERE hash = ? ORDER BY id', (one.hash,)).fetchall()
+        texts = shared_texts(one.texts, len(items), one.warnings.append)
+        rows = [(item, one.path, source, text) for item, _, _ in items for text, source in texts]
+        if one.subtitles:
+            shots = [(start or 0.0, end or 0.0) for _, start, end in items]
+            subtitles = spread_cues(one.subtitles, shots, one.warnings.append)
+            rows += [(item[0], one.path, "subtitle", text) for item, text in zip(items, subtitles, strict=True) if text]
+        self.warnings += [(one.path, line) for line in one.warnings]
         db.executemany("INSERT INTO texts (item, path, source, text) VALUES (?, ?, ?, ?)", rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.collection._files import STORED
+from rankloom.collection._texts import MAX_SUBTITLE_FILES, shared_texts
 from rankloom.media import (
+    Cue,
     MediaError,
     kind_of,
     read_image,
     read_shots,
     read_subtitles,
-    spread_cues,
     subtitles_of,
     texts_of,
 )
@@ -71,16 +72,18 @@ class DescribedFile:
     hash: str = ""
     items: list[DescribedItem] | None = None  # None: only hashed
     texts: list[tuple[str, str]] = field(default_factory=list)  # of the path: text and source
-    subtitles: list[str] = field(default_factory=list)  # one text a shot
+    subtitles: list[Cue] = field(default_factory=list)
     error: str | None = None
+    warnings: list[str] = field(default_factory=list)  # what was left out, though the file was read
 
 
-def hash_file(path: str) -> str:
+def hash_file(path: str, alive: Callable[[], None] = lambda: None) -> str:
     """The hash of a file's content."""
     digest = hashlib.blake2b(digest_size=20)
     with open(path, "rb") as file:
         while chunk := file.read(_CHUNK):
             digest.update(chunk)
+            alive()
     return digest.hexdigest()
 
 
@@ -108,7 +111,9 @@ def prepare_worker(settings: Settings) -> None:
     _ready.update(settings=settings, descriptors=found)
 
 
-def describe_file(path: str, root: str | None = None, known: Collection[str] = ()) -> DescribedFile:
+def describe_file(
+    path: str, root: str | None = None, known: Collection[str] = (), *, alive: Callable[[], None] = lambda: None
+) -> DescribedFile:
     """Describe a picture or video. Whatever is wrong with the file is in the result; nothing is raised.
 
     Parameters
@@ -116,22 +121,24 @@ def describe_file(path: str, root: str | None = None, known: Collection[str] = (
     path : the file.
     root : the folder that is indexed: the names of the folders below it are texts.
     known : hashes of contents that are described already; a file with one of them is only hashed.
+    alive : called every now and then.
     """
     kind = kind_of(path) or ""
     result = DescribedFile(path, kind, -1, -1)
     try:
         status = os.stat(path)
         result.size, result.mtime_ns = status.st_size, status.st_mtime_ns
-        texts = texts_of(path, root=root)
+        texts = texts_of(path, root=root, warn=result.warnings.append)
         result.texts = [(text.text, text.source) for text in texts if text.source != "embedded"]
-        result.hash = hash_file(path)
+        result.hash = hash_file(path, alive)
         if result.hash not in known:
-            result.items = [*_shots(path)] if kind == "video" else [_picture(path)]
-            inside = [(text.text, "embedded") for text in texts if text.source == "embedded"]
+            result.items = [*_shots(path, alive)] if kind == "video" else [_picture(path)]
+            embedded = [(text.text, "embedded") for text in texts if text.source == "embedded"]
+            inside = shared_texts(embedded, len(result.items), result.warnings.append)
             for item in result.items:
                 item.texts += inside
-        if kind == "video" and result.items is not None:
-            result.subtitles = _subtitles(path, result.items)
+        if kind == "video":
+            result.subtitles = _subtitles(path, result.warnings.append)
     except MediaError as error:
         result.error = str(error)
     except MemoryError:
@@ -142,10 +149,10 @@ def describe_file(path: str, root: str | None = None, known: Collection[str] = (
 
 
 def _picture(path: str) -> DescribedItem:
-    from rankloom.media.images import open_image
+    from rankloom.media.images import open_image, upright_size
 
     with open_image(path) as image:
-        width, height = image.size
+        width, height = upright_size(image)
         taken = _taken(image)
     item = _described(read_image(path), width, height)
     item.taken = taken
@@ -165,11 +172,11 @@ def _taken(image: Any) -> str | None:
     return f"{digits[:4]}-{digits[4:6]}-{digits[6:8]}T{digits[8:10]}:{digits[10:12]}:{digits[12:]}"
 
 
-def _shots(path: str) -> Iterator[DescribedItem]:
+def _shots(path: str, alive: Callable[[], None]) -> Iterator[DescribedItem]:
     settings: Settings = _ready["settings"]
-    for shot in read_shots(path, settings.detector, key_frames=settings.key_frames):
+    for shot in read_shots(path, settings.detector, key_frames=settings.key_frames, alive=alive):
         frames = [frame.image for frame in shot.key_frames]
-        item = _described(frames[len(frames) // 2], frames[0].shape[1], frames[0].shape[0])
+        item = _described(frames[len(frames) // 2], *shot.key_frames[0].size)
         for other in (frame for place, frame in enumerate(frames) if place != len(frames) // 2):
             for name, vector in _vectors(other)[0].items():  # a shot is the mean of its key frames
                 item.vectors[name] = item.vectors[name] + vector
@@ -178,15 +185,17 @@ def _shots(path: str) -> Iterator[DescribedItem]:
         yield item
 
 
-def _subtitles(path: str, items: list[DescribedItem]) -> list[str]:
-    cues = []
-    for file in subtitles_of(path):
+def _subtitles(path: str, warn: Callable[[str], None]) -> list[Cue]:
+    cues: list[Cue] = []
+    files = subtitles_of(path)
+    for file in files[:MAX_SUBTITLE_FILES]:
         try:
             cues += read_subtitles(file)
-        except MediaError:
-            continue
-    times = [(item.start or 0.0, item.end or 0.0) for item in items]
-    return spread_cues(cues, times) if cues else []
+        except MediaError as error:
+            warn(f"{file.name} beside it was not read: {error}")
+    if len(files) > MAX_SUBTITLE_FILES:
+        warn(f"{len(files) - MAX_SUBTITLE_FILES:,} of its {len(files):,} files of subtitles were left out")
+    return cues
 
 
 def _described(image: NDArray[np.uint8], width: int, height: int) -> DescribedItem:

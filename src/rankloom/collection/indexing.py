@@ -12,6 +12,7 @@ from typing import Any
 
 from rankloom.collection._backfill import backfill
 from rankloom.collection._pool import run_in_order
+from rankloom.collection._texts import shared_texts
 from rankloom.collection._writer import Writer
 from rankloom.collection.collection import Collection
 from rankloom.collection.describing import DescribedFile, Settings, describe_file, prepare_worker
@@ -32,7 +33,11 @@ class Captions:
 
 @dataclass
 class IndexReport:
-    """What a run of `index` did."""
+    """What a run of `index` did, in numbers of files.
+
+    `unreadable` are paths that could not be looked at, and `warnings` files that were described, but not with all their
+    texts; both with the reason.
+    """
 
     unchanged: int = 0
     stored: int = 0
@@ -42,6 +47,7 @@ class IndexReport:
     items: int = 0
     captions: int = 0
     unreadable: list[tuple[str, str]] = field(default_factory=list)
+    warnings: list[tuple[str, str]] = field(default_factory=list)
     seconds: float = 0.0
 
 
@@ -89,7 +95,7 @@ def index(
         _describe(collection, tasks, settings, count, report, progress)
         if captions is not None:
             bases = [os.path.dirname(os.path.abspath(captions.file)), *roots]
-            report.captions = _store_captions(collection, wanted, bases)
+            report.captions = _store_captions(collection, wanted, bases, report)
     report.seconds = perf_counter() - began
     return report
 
@@ -193,7 +199,7 @@ def _describe(
     writer = Writer(collection)
     results = run_in_order(
         describe_file, with_known(), workers=min(workers, len(tasks)), prepare=prepare_worker, settings=settings,
-        crashed=_crashed,
+        failed=_failed,
     )  # fmt: skip
     try:
         for done, described in enumerate(results, 1):
@@ -207,16 +213,17 @@ def _describe(
             writer.close()
             report.items, report.stored = writer.items, writer.stored
             report.followed, report.failed = writer.followed, writer.failed
+            report.warnings += writer.warnings
 
 
-def _crashed(task: tuple[Any, ...]) -> DescribedFile:
+def _failed(task: tuple[Any, ...], why: str) -> DescribedFile:
     path = task[0]
     try:
         status = os.stat(path)
         size, time = status.st_size, status.st_mtime_ns
     except OSError:
         size = time = -1
-    return DescribedFile(path, kind_of(path) or "", size, time, error="the decoder crashed on it")
+    return DescribedFile(path, kind_of(path) or "", size, time, error=why)
 
 
 def _read_captions(captions: Captions) -> dict[str, list[str]]:
@@ -226,7 +233,7 @@ def _read_captions(captions: Captions) -> dict[str, list[str]]:
     return wanted
 
 
-def _store_captions(collection: Collection, wanted: dict[str, list[str]], bases: list[str]) -> int:
+def _store_captions(collection: Collection, wanted: dict[str, list[str]], bases: list[str], report: IndexReport) -> int:
     """Give captions to files: by path, also relative to one of the bases, or by a name that only one file has."""
     db = collection.db
     exact: set[str] = set()
@@ -244,7 +251,12 @@ def _store_captions(collection: Collection, wanted: dict[str, list[str]], bases:
                 continue
             matched += 1
             db.execute("DELETE FROM texts WHERE path = ? AND source = 'caption'", (target,))
-            ids = db.execute("SELECT id FROM items WHERE hash = (SELECT hash FROM files WHERE path = ?)", (target,))
-            rows = [(one, target, "caption", text) for (one,) in ids.fetchall() for text in texts]
+            ids = db.execute(
+                "SELECT id FROM items WHERE hash = (SELECT hash FROM files WHERE path = ?)", (target,)
+            ).fetchall()
+            lines: list[str] = []
+            captions = shared_texts([(text, "caption") for text in texts], len(ids), lines.append)
+            report.warnings += [(target, line) for line in lines]
+            rows = [(item, target, source, text) for (item,) in ids for text, source in captions]
             db.executemany("INSERT INTO texts (item, path, source, text) VALUES (?, ?, ?, ?)", rows)
     return matched

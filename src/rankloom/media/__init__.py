@@ -4,8 +4,9 @@ from rankloom.media.captions import read_captions
 from rankloom.media.errors import MediaError
 from rankloom.media.files import PICTURES, VIDEOS, MediaFile, find_files, kind_of
 from rankloom.media.images import read_image
+from rankloom.media.names import words_of_name
 from rankloom.media.subtitles import Cue, read_subtitles, spread_cues, subtitles_of
-from rankloom.media.texts import Text, texts_of, words_of_name
+from rankloom.media.texts import Text, texts_of
 from rankloom.media.videos import KeyFrame, Shot, read_shots
 
 __all__ = [

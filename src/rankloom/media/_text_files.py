@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable, Iterable
 
 from rankloom.media.errors import MediaError, reason
 
-__all__ = ["clean", "decoded", "read_text"]
+__all__ = ["bounded", "clean", "decoded", "read_text"]
 
 MAX_BYTES = 4_000_000
 MAX_TEXT = 10_000  # characters of one text of one item
+MAX_TEXTS, MAX_CHARACTERS = 200, 50_000  # of one file with texts, and of one item
 
 
 def read_text(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> str:
@@ -53,3 +55,39 @@ def clean(text: str) -> str:
     """
     kept = "".join(c if c.isprintable() else " " for c in text[: 4 * MAX_TEXT])
     return " ".join(kept.split())[:MAX_TEXT]
+
+
+def bounded(
+    texts: Iterable[str],
+    origin: str,
+    warn: Callable[[str], None],
+    *,
+    wanted: Callable[[str], bool] = lambda text: True,
+    max_texts: int = MAX_TEXTS,
+    max_characters: int = MAX_CHARACTERS,
+) -> list[str]:
+    """The first texts that are wanted, cleaned and each once, so many and so long in all as the limits allow.
+
+    What is cut is told to `warn` in a line that names the origin.
+
+    >>> bounded(["a dog", "a  dog", "", "a cat", "a bird"], "a.json", print, max_texts=2)
+    a.json: 1 more text left out, the limit is 2 of 50,000 characters
+    ['a dog', 'a cat']
+    """
+    kept: dict[str, None] = {}
+    characters = cut = 0
+    for raw in texts:
+        if len(kept) >= max_texts or characters >= max_characters:
+            cut += 1
+            continue
+        text = clean(raw) if wanted(raw) else ""
+        if not text or text in kept:
+            continue
+        if len(text) == MAX_TEXT and len(raw) > MAX_TEXT:
+            warn(f"{origin}: a text of {len(raw):,} characters was cut to {MAX_TEXT:,}")
+        kept[text[: max_characters - characters]] = None
+        characters += len(text)
+    if cut:
+        more = f"{cut:,} more text{'s' * (cut > 1)}"
+        warn(f"{origin}: {more} left out, the limit is {max_texts:,} of {max_characters:,} characters")
+    return list(kept)

@@ -30,7 +30,10 @@ def read_captions(
     ...     list(read_captions(file, path_column="image"))
     [('a.jpg', 'A dog runs.')]
     """
-    text = read_text(table, MAX_BYTES)
+    try:
+        text = read_text(table, MAX_BYTES)
+    except MediaError as error:
+        raise MediaError(f"the captions {os.fspath(table)} cannot be read: {error}") from None
     header = text.split("\n", 1)[0]
     delimiter = max("\t,;", key=header.count)  # the tab wins where none occurs: then there is one column
     # In tables parted by tabs a quotation mark is a letter like any other, unless it opens the field.

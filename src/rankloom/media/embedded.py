@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from typing import Any
 from xml.parsers import expat
 
-from rankloom.media._text_files import clean, decoded
+from rankloom.media._machine_texts import is_caption
+from rankloom.media._text_files import bounded, decoded
 from rankloom.media.errors import MediaError
 from rankloom.media.files import kind_of
 from rankloom.media.images import Source, open_image
@@ -24,6 +26,7 @@ _EXIF_TEXTS = (
     0x9C9F,
 )  # ImageDescription, and Windows' title, comment, keywords, subject
 _USER_COMMENT = 0x9286
+_CHARSET = re.compile(r"^(?:ASCII|UNICODE|JIS)\0+")  # the charset of a comment, which some programs write twice
 _IPTC_TEXTS = ((2, 5), (2, 25), (2, 105), (2, 120))  # title, keywords, headline, caption
 _CHUNKS = ("title", "description", "caption", "comment", "keywords", "subject")
 _DC = "http://purl.org/dc/elements/1.1/"
@@ -38,17 +41,21 @@ _XMP_TEXTS = {
 }
 
 
-def embedded_texts(source: Source) -> list[str]:
-    """The captions, titles and keywords inside a file, each once; none where the file is broken or has none."""
+def embedded_texts(source: Source, warn: Callable[[str], None] = lambda line: None) -> list[str]:
+    """The captions, titles and keywords inside a file, each once; none where the file is broken or has none.
+
+    What cameras and programs write into the same fields is left out (`is_caption`). The texts are bounded in number
+    and length; what is cut is told to `warn`.
+    """
     try:
         if not isinstance(source, bytes) and kind_of(source) == "video":
-            found = list(_video_texts(source))
+            texts = list(_video_texts(source))
         else:
             with open_image(source) as image:
-                found = list(_picture_texts(image))
+                texts = list(_picture_texts(image))
     except MediaError:
         return []
-    return list(dict.fromkeys(text for text in map(clean, found) if text))
+    return bounded((_CHARSET.sub("", text) for text in texts), "its metadata", warn, wanted=is_caption)
 
 
 def _picture_texts(image: Any) -> Iterator[str]:

@@ -16,12 +16,14 @@ from numpy.typing import NDArray
 
 from rankloom.media.errors import MediaError, reason
 
-__all__ = ["MAX_PIXELS", "MAX_SIDE", "open_image", "read_image"]
+__all__ = ["MAX_PIXELS", "MAX_SIDE", "open_image", "read_image", "upright_size"]
 
 MAX_SIDE = 512
 MAX_PIXELS = 100_000_000
 # Only formats whose decoders are meant for files from anywhere: no PostScript, no Windows metafiles.
 FORMATS = ("JPEG", "MPO", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF", "HEIF")
+
+_AVIF = (b"avif", b"avis")  # brands
 
 Source = str | os.PathLike[str] | bytes
 
@@ -76,7 +78,7 @@ def open_image(source: Source) -> Iterator[Any]:
         with warnings.catch_warnings():
             # Pillow warns of odd metadata and of large pictures; the first is no fault and the second has a limit here.
             warnings.filterwarnings("ignore", module="PIL")
-            with _opened(source) as file, Image.open(file, formats=_formats()) as image:
+            with _opened(source) as file, Image.open(file, formats=_formats(file)) as image:
                 yield image
     except MediaError:
         raise
@@ -86,19 +88,29 @@ def open_image(source: Source) -> Iterator[Any]:
         raise MediaError(f"cannot be decoded: {reason(error)}") from error
 
 
-@cache
-def _formats() -> tuple[str, ...]:
-    """The formats that this Pillow reads; HEIC needs a decoder of its own, which is used where it is installed."""
+def upright_size(image: Any) -> tuple[int, int]:
+    """Width and height of an opened picture as it is seen: its EXIF orientation may exchange them."""
+    width, height = image.size
+    return (height, width) if _orientation(image) >= 5 else (width, height)
+
+
+def _formats(file: Any) -> list[str]:
+    """The formats that this file may have; the decoder of HEIC, which is large, is loaded where it may be needed."""
     from PIL import Image
 
-    try:
-        from pillow_heif import register_heif_opener
-    except ImportError:
-        pass
-    else:
-        register_heif_opener()
+    head = file.read(12)
+    file.seek(0)
+    if head[4:8] == b"ftyp" and head[8:12] not in _AVIF:
+        _register_heif()
     Image.init()
-    return tuple(name for name in FORMATS if name in Image.OPEN)
+    return [name for name in FORMATS if name in Image.OPEN]
+
+
+@cache
+def _register_heif() -> None:
+    from pillow_heif import register_heif_opener
+
+    register_heif_opener()
 
 
 def _opened(source: Source) -> Any:
@@ -114,9 +126,7 @@ def _unidentified(source: Source) -> str:
         head = file.read(16)
     if not head:
         return "the file is empty"
-    if head[4:12] in (b"ftypheic", b"ftypheix", b"ftypmif1", b"ftypheim", b"ftypheis", b"ftyphevc"):
-        return "a HEIC picture; to read it: pip install pillow-heif"
-    if head[4:12] in (b"ftypavif", b"ftypavis"):
+    if head[4:8] == b"ftyp" and head[8:12] in _AVIF:
         return "an AVIF picture, which this Pillow cannot read; pip install --upgrade pillow"
     return "not a picture in a known format"
 
@@ -151,10 +161,14 @@ def _eight_bits(values: NDArray[Any]) -> NDArray[np.uint8]:
 
 
 def _orientation(image: Any) -> int:
+    """How Pillow gives the picture: as a value of the EXIF orientation, 1 for upright."""
+    if image.format == "TIFF":  # Pillow turns these itself, and these alone
+        return 1
     try:
-        return int(image.getexif().get(0x0112, 1))
+        orientation = int(image.getexif().get(0x0112, 1))
     except Exception:  # broken metadata must not hide a good picture
         return 1
+    return orientation if 1 <= orientation <= 8 else 1
 
 
 def _upright(pixels: NDArray[np.uint8], orientation: int) -> NDArray[np.uint8]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import html
 import os
 import re
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
-from rankloom.media._text_files import read_text
+from rankloom.media._text_files import clean, read_text
 
 __all__ = ["Cue", "read_subtitles", "spread_cues", "subtitles_of"]
 
@@ -17,6 +19,9 @@ _TIME = r"(?:(\d{1,3}):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})"
 _TIMES = re.compile(rf"^\s*{_TIME}\s*-->\s*{_TIME}")
 _MARKUP = re.compile(r"<[^<>]{0,200}>|\{[^{}]{0,200}\}")
 EXTENSIONS = (".srt", ".vtt")
+# Of the subtitles of a video: pairs of a line and a shot, and characters. A film of three hours has some 5,000 and
+# 200,000.
+MAX_PLACES, MAX_CHARACTERS = 200_000, 4_000_000
 
 
 class Cue(NamedTuple):
@@ -47,7 +52,7 @@ def read_subtitles(path: str | os.PathLike[str]) -> list[Cue]:
             match = _TIMES.match(line)
             if match:
                 start, end = _seconds(match.groups()[:4]), _seconds(match.groups()[4:])
-                text = " ".join(html.unescape(_MARKUP.sub("", " ".join(lines[number + 1 :]))).split())
+                text = clean(html.unescape(_MARKUP.sub("", " ".join(lines[number + 1 :]))))
                 if text and end >= start:
                     cues.append(Cue(start, end, text))
                 break
@@ -59,13 +64,16 @@ def _seconds(parts: Sequence[str | None]) -> float:
     return 3600 * int(hours or 0) + 60 * int(minutes or 0) + int(seconds or 0) + float(f"0.{fraction}")
 
 
-def spread_cues(cues: Iterable[Cue], shots: Sequence[tuple[float, float]]) -> list[str]:
+def spread_cues(
+    cues: Iterable[Cue], shots: Sequence[tuple[float, float]], warn: Callable[[str], None] = lambda line: None
+) -> list[str]:
     """The words of each shot: of all cues that it shares time with, more than a moment or most of the cue.
 
     Parameters
     ----------
     cues : of `read_subtitles`
     shots : start and end of each in seconds
+    warn : called with a line if there is too much text
 
     Examples
     --------
@@ -73,11 +81,22 @@ def spread_cues(cues: Iterable[Cue], shots: Sequence[tuple[float, float]]) -> li
     ['a bus', 'in the rain', 'in the rain']
     """
     cues = list(cues)
-    texts = []
-    for start, end in shots:
-        found = [cue.text for cue in cues if _covers(cue, start, end)]
-        texts.append(" ".join(dict.fromkeys(found)))
-    return texts
+    order = sorted(range(len(shots)), key=lambda shot: shots[shot][0])
+    starts = [shots[shot][0] for shot in order]
+    ends = list(accumulate((shots[shot][1] for shot in order), max))
+    lines: list[dict[str, None]] = [{} for _ in shots]
+    places = characters = 0
+    for number, cue in enumerate(cues):
+        if places > MAX_PLACES or characters > MAX_CHARACTERS:  # only nonsense: each line over all of the film
+            warn(f"{len(cues) - number:,} of {len(cues):,} lines of its subtitles were left out: too much text")
+            break
+        near = order[bisect_right(ends, cue.start) : bisect_left(starts, cue.end)]
+        places += len(near)
+        for shot in near:
+            if _covers(cue, *shots[shot]) and cue.text not in lines[shot]:
+                lines[shot][cue.text] = None
+                characters += len(cue.text)
+    return [" ".join(texts) for texts in lines]
 
 
 def _covers(cue: Cue, start: float, end: float) -> bool:

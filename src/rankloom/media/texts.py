@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from rankloom.media._text_files import clean, read_text
+from rankloom.media._machine_texts import is_caption
+from rankloom.media._text_files import bounded, read_text
 from rankloom.media.embedded import embedded_texts
-from rankloom.media.errors import MediaError
+from rankloom.media.errors import MediaError, reason
+from rankloom.media.names import words_of_name
 
-__all__ = ["Text", "texts_of", "words_of_name"]
+__all__ = ["Text", "texts_of"]
 
 Source = Literal["name", "folder", "sidecar", "embedded"]
 
-_CAMEL = re.compile(r"(?<=[a-zà-öø-ÿ])(?=[A-ZÀ-ÖØ-Þ])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
-_PARTS = re.compile(r"[^\w']+|_+")
-# Names that cameras, phones and programs give: they say nothing.
-_CAMERA = re.compile(
-    r"(img|dsc[nf]?|pict?|mvi|mov|vid|gopr|gp|pxl|videos?|screenshot|images?|photos?|pictures?|\d+|.)", re.I
-)
 _JSON_KEYS = {
     *("caption", "captions", "description", "title", "headline", "subject", "text", "alt", "alt_text", "comment"),
     *("keywords", "tags", "labels", "people", "name"),
@@ -36,28 +31,23 @@ class Text(NamedTuple):
     source: Source
 
 
-def words_of_name(name: str) -> str:
-    """The words of a file or folder name: parted at signs, at camelCase and at digits; camera names give none.
-
-    >>> words_of_name("old_bridge-atNight02"), words_of_name("IMG_20240131_1200"), words_of_name("HTMLPage")
-    ('old bridge at Night 02', '', 'HTML Page')
-    """
-    words = [word for part in _PARTS.split(name) for word in _CAMEL.split(part) if word]
-    if all(map(_CAMERA.fullmatch, words)):
-        return ""
-    return clean(" ".join(word for word in words if not (word.isdigit() and len(word) > 4)))
-
-
-def texts_of(path: str | os.PathLike[str], *, root: str | os.PathLike[str] | None = None) -> list[Text]:
+def texts_of(
+    path: str | os.PathLike[str],
+    *,
+    root: str | os.PathLike[str] | None = None,
+    warn: Callable[[str], None] = lambda line: None,
+) -> list[Text]:
     """Collect the text of a picture or video: name, folders, sidecar files, embedded captions and keywords.
 
-    Sidecars of `a/b.jpg` are `a/b.txt`, `a/b.jpg.txt`, `a/b.json` and `a/b.jpg.json`. What cannot be read is left out.
+    Sidecars of `a/b.jpg` are `a/b.txt`, `a/b.jpg.txt`, `a/b.json` and `a/b.jpg.json`. Each of these files, and the
+    metadata, gives at most 200 texts and 50,000 characters.
 
     Parameters
     ----------
     path : the file
     root : the folder that was indexed; the names of the folders between it and the file are texts. Without it the name
         of the file's own folder is.
+    warn : called with a line for each file that was not read or gave too much
 
     Examples
     --------
@@ -72,11 +62,11 @@ def texts_of(path: str | os.PathLike[str], *, root: str | os.PathLike[str] | Non
      Text(text='A boat on the lake', source='sidecar')]
     """
     path = Path(path)
-    found = [Text(words_of_name(path.stem), "name")]
-    found += [Text(words_of_name(folder), "folder") for folder in _folders(path, root)]
-    found += [Text(text, "sidecar") for text in _sidecar_texts(path)]
-    found += [Text(text, "embedded") for text in embedded_texts(path)]
-    return [text for text in dict.fromkeys(found) if text.text]
+    texts = [Text(words_of_name(path.stem), "name")]
+    texts += [Text(words_of_name(folder), "folder") for folder in _folders(path, root)]
+    texts += [Text(text, "sidecar") for text in _sidecar_texts(path, warn)]
+    texts += [Text(text, "embedded") for text in embedded_texts(path, warn)]
+    return [text for text in dict.fromkeys(texts) if text.text]
 
 
 def _folders(path: Path, root: str | os.PathLike[str] | None) -> list[str]:
@@ -88,29 +78,34 @@ def _folders(path: Path, root: str | os.PathLike[str] | None) -> list[str]:
         return [path.parent.name]
 
 
-def _sidecar_texts(path: Path) -> Iterator[str]:
+def _sidecar_texts(path: Path, warn: Callable[[str], None]) -> Iterator[str]:
     for extension in (".txt", ".json"):
-        for name in (path.stem + extension, path.name + extension):
-            try:
-                text = read_text(path.parent / name)
-                yield from _json_texts(text) if extension == ".json" else [clean(text)]
-            except (MediaError, ValueError, RecursionError):  # most files have no sidecar, and some have a broken one
+        for sidecar in (path.with_suffix(extension), path.with_name(path.name + extension)):
+            if not os.path.isfile(sidecar):
                 continue
+            try:
+                text = read_text(sidecar)
+                texts = _json_texts(text) if extension == ".json" else [text]
+            except (MediaError, ValueError, RecursionError) as error:
+                warn(f"{sidecar.name} beside it was not read: {reason(error)}")
+            else:
+                wanted = is_caption if extension == ".json" else bool
+                yield from bounded(texts, sidecar.name, warn, wanted=wanted)
 
 
 def _json_texts(text: str) -> list[str]:
     """The texts under telling keys, at any depth."""
-    found: list[str] = []
+    texts: list[str] = []
 
     def visit(value: Any, wanted: bool) -> None:
         if isinstance(value, str) and wanted:
-            found.append(clean(value))
+            texts.append(value)
         elif isinstance(value, list):
-            for one in value:
-                visit(one, wanted)
+            for entry in value:
+                visit(entry, wanted)
         elif isinstance(value, dict):
-            for key, one in value.items():
-                visit(one, str(key).lower() in _JSON_KEYS)
+            for key, entry in value.items():
+                visit(entry, str(key).lower() in _JSON_KEYS)
 
     visit(json.loads(text), wanted=False)
-    return list(dict.fromkeys(filter(None, found)))
+    return texts

@@ -7,34 +7,45 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloom.media._budget import Budget
 from rankloom.media.errors import MediaError, reason
 
 __all__ = ["DETECTORS", "KeyFrame", "Shot", "read_shots"]
 
 MAX_SIDE = 512
 MAX_PIXELS = 50_000_000  # of a frame; 8K has 33 million
+MAX_STRETCH = 8  # of pixels that are not square
 DETECTOR_SIDE = 256  # cuts are looked for in frames of this longer side, as PySceneDetect does by default
 RECENT = 32  # frames kept in any case: a detector may tell a cut later than it was, by up to its shortest shot
+END_MARGIN = 0.02  # seconds that a shot ends before the next: more than the rounding of times in files and players
 MOST_CANDIDATES = 24  # frames of a shot kept until its end shows which of them lie well
 # Only containers of video: a playlist in disguise could make the decoder open other files or addresses.
 CONTAINERS = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpeg,mpegts,mpegvideo,asf,flv,ogg,gif,h264,hevc,ivf,m4v"
 
 
 class KeyFrame(NamedTuple):
-    """A frame that stands for its shot: number (from 0), time in seconds, RGB array."""
+    """A frame that stands for its shot: number (from 0), time in seconds, RGB array, upright.
+
+    `size` is the width and height at which a player shows the video; the array may be smaller.
+    """
 
     frame: int
     time: float
     image: NDArray[np.uint8]
+    size: tuple[int, int]
 
 
 class Shot(NamedTuple):
-    """A shot: frames `start_frame` to `end_frame` (both in it), times `start` to `end` in seconds, key frames."""
+    """A shot: frames `start_frame` to `end_frame` (both in it), times `start` to `end` in seconds, key frames.
+
+    At the time `end` a player shows the last frame of the shot, and not yet the first of the next one.
+    """
 
     number: int
     start_frame: int
@@ -66,10 +77,13 @@ def read_shots(
     key_frames: int = 1,
     max_side: int = MAX_SIDE,
     threads: int = 1,
+    budget: Budget | None = None,
+    alive: Callable[[], None] = lambda: None,
 ) -> Iterator[Shot]:
     """Yield the shots of a video as they end; only some frames of the current shot are in memory.
 
-    Damaged stretches are skipped. A file without a single readable frame raises a MediaError.
+    Damaged stretches are skipped. A file without a single readable frame raises a MediaError, and so does one that
+    costs more than its budget.
 
     Parameters
     ----------
@@ -80,6 +94,9 @@ def read_shots(
     key_frames : so many a shot at most, spread evenly over it
     max_side : the longer side of the key frames
     threads : of the decoder
+    budget : what reading may cost, with the time that the caller spends between the shots; by default what the size of
+        the file allows
+    alive : called between frames
 
     References
     ----------
@@ -89,7 +106,7 @@ def read_shots(
         raise ValueError(f"unknown detector {detector!r}; known are {', '.join(DETECTORS)}")
     find = (detector if callable(detector) else DETECTORS[detector])()
     current, last, number = _Open(0), None, 0
-    for frame in _frames(path, max_side, threads):
+    for frame in _frames(path, max_side, threads, budget, alive):
         current.add(frame)
         last = frame
         for cut in find.process_frame(_timecode(frame.frame), _small(frame.image)):
@@ -134,7 +151,7 @@ class _Open:
         return _Open(cut, recent=deque(frame for frame in frames if frame.frame >= cut))
 
     def pace(self) -> float:
-        """Seconds a frame."""
+        """Seconds between the last frames."""
         first, last = self.recent[0], self.recent[-1]
         return (last.time - first.time) / (last.frame - first.frame) if last.frame > first.frame else 0.04
 
@@ -145,10 +162,13 @@ class _Open:
         telling = [frame for frame in frames if frame.image.std() >= 8] or frames
         chosen = {min(telling, key=lambda frame: abs(frame.frame + 0.5 - place)).frame for place in places}
         kept = tuple(frame for frame in frames if frame.frame in chosen)
-        return Shot(number, self.start, next_frame - 1, frames[0].time, next_time, kept)
+        end = next_time - min(END_MARGIN, (next_time - frames[-1].time) / 2)
+        return Shot(number, self.start, next_frame - 1, frames[0].time, max(frames[0].time, end), kept)
 
 
-def _frames(path: str | os.PathLike[str], max_side: int, threads: int) -> Iterator[KeyFrame]:
+def _frames(
+    path: str | os.PathLike[str], max_side: int, threads: int, budget: Budget | None, alive: Callable[[], None]
+) -> Iterator[KeyFrame]:
     """Decode a video frame by frame, each as RGB at a bounded size."""
     import av
 
@@ -156,6 +176,7 @@ def _frames(path: str | os.PathLike[str], max_side: int, threads: int) -> Iterat
     try:
         if not os.path.isfile(path):
             raise MediaError("not a regular file")
+        budget = budget or Budget(os.path.getsize(path))
         with av.open(os.fspath(path), options=options, metadata_errors="replace") as container:
             if not container.streams.video:
                 raise MediaError("the file has no video in it")
@@ -163,7 +184,8 @@ def _frames(path: str | os.PathLike[str], max_side: int, threads: int) -> Iterat
             if stream.codec_context is None:
                 raise MediaError("no decoder for this video")
             stream.codec_context.thread_count = threads
-            for number, frame in enumerate(_decoded(container, stream)):
+            for number, frame in enumerate(_decoded(container, stream, budget, alive)):
+                budget.take_frame()
                 yield _key_frame(number, frame, stream, max_side)
     except av.error.FFmpegError as error:
         raise MediaError(f"not a readable video: {error.strerror or reason(error)}") from error
@@ -171,12 +193,14 @@ def _frames(path: str | os.PathLike[str], max_side: int, threads: int) -> Iterat
         raise MediaError(reason(error)) from error
 
 
-def _decoded(container: Any, stream: Any) -> Iterator[Any]:
+def _decoded(container: Any, stream: Any, budget: Budget, alive: Callable[[], None]) -> Iterator[Any]:
     """All frames that can be decoded: a damaged packet costs its frames and not the rest."""
     import av
 
     packets = container.demux(stream)
     while True:
+        alive()
+        budget.check()  # also for packets that give no frame
         try:
             packet = next(packets)
         except StopIteration:
@@ -190,18 +214,31 @@ def _decoded(container: Any, stream: Any) -> Iterator[Any]:
 
 
 def _key_frame(number: int, frame: Any, stream: Any, max_side: int) -> KeyFrame:
-    width, height = frame.width, frame.height
-    if width * height > MAX_PIXELS:
-        raise MediaError(f"frames of {width} x {height} pixels are more than the limit of {MAX_PIXELS:,}")
+    if frame.width * frame.height > MAX_PIXELS:
+        raise MediaError(f"frames of {frame.width} x {frame.height} pixels are more than the limit of {MAX_PIXELS:,}")
+    width, height = _with_square_pixels(frame.width, frame.height, stream.sample_aspect_ratio)
     scale = min(1.0, max_side / max(width, height))
     image = frame.to_ndarray(format="rgb24", width=max(1, round(width * scale)), height=max(1, round(height * scale)))
-    if frame.rotation % 90 == 0 and frame.rotation:
-        image = np.ascontiguousarray(np.rot90(image, frame.rotation // 90))
+    turns = frame.rotation // 90 if frame.rotation % 90 == 0 else 0
+    if turns:
+        image = np.ascontiguousarray(np.rot90(image, turns))
+    size = (height, width) if turns % 2 else (width, height)
     rate = float(stream.average_rate or stream.guessed_rate or 25)
     time = frame.time
     if time is not None and stream.start_time is not None:
         time -= float(stream.start_time * stream.time_base)
-    return KeyFrame(number, number / rate if time is None else max(0.0, float(time)), image)
+    return KeyFrame(number, number / rate if time is None else max(0.0, float(time)), image, size)
+
+
+def _with_square_pixels(width: int, height: int, pixel_aspect: Fraction | None) -> tuple[int, int]:
+    """The size at which players show frames: one side is stretched if the pixels are not square.
+
+    >>> _with_square_pixels(720, 576, Fraction(64, 45)), _with_square_pixels(720, 480, Fraction(8, 9))
+    ((1024, 576), (720, 540))
+    """
+    if not pixel_aspect or not 1 / MAX_STRETCH <= pixel_aspect <= MAX_STRETCH:  # unknown, or nonsense
+        return width, height
+    return (round(width * pixel_aspect), height) if pixel_aspect > 1 else (width, round(height / pixel_aspect))
 
 
 def _timecode(frame: int) -> Any:

@@ -1,0 +1,28 @@
+"""The words in the names of files and folders."""
+
+from __future__ import annotations
+
+import re
+
+from rankloom.media._text_files import clean
+
+__all__ = ["words_of_name"]
+
+_CAMEL = re.compile(r"(?<=[a-zà-öø-ÿ])(?=[A-ZÀ-ÖØ-Þ])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
+_PARTS = re.compile(r"[^\w']+|_+")
+# Names that cameras, phones and programs give: they say nothing.
+_CAMERA = re.compile(
+    r"(img|dsc[nf]?|pict?|mvi|mov|vid|gopr|gp|pxl|videos?|screenshot|images?|photos?|pictures?|\d+|.)", re.I
+)
+
+
+def words_of_name(name: str) -> str:
+    """The words of a file or folder name: parted at signs, at camelCase and at digits; camera names give none.
+
+    >>> words_of_name("old_bridge-atNight02"), words_of_name("IMG_20240131_1200"), words_of_name("HTMLPage")
+    ('old bridge at Night 02', '', 'HTML Page')
+    """
+    words = [word for part in _PARTS.split(name) for word in _CAMEL.split(part) if word]
+    if all(map(_CAMERA.fullmatch, words)):
+        return ""
+    return clean(" ".join(word for word in words if not (word.isdigit() and len(word) > 4)))
