@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import sys
 import warnings
 from typing import Any
@@ -10,7 +11,7 @@ import click
 
 from rankloom import __version__
 from rankloom.cli.bench import bench
-from rankloom.cli.collection import descriptors, duplicates, export, index, info, verify
+from rankloom.cli.collection import descriptors, duplicates, export, index, info
 from rankloom.cli.compare import compare
 from rankloom.cli.concepts import concepts
 from rankloom.cli.demo import demo
@@ -19,6 +20,7 @@ from rankloom.cli.learning import feedback, models, train
 from rankloom.cli.letor import evaluate, fit, predict
 from rankloom.cli.prior import train_prior
 from rankloom.cli.quality import evaluate_collection
+from rankloom.cli.safety import backup, repair, restore, verify
 from rankloom.cli.sample import sample
 from rankloom.cli.search import search
 from rankloom.cli.serve import serve
@@ -35,7 +37,7 @@ class OneLineErrors(click.Group):
             warnings.showwarning = _say
             try:
                 return super().invoke(ctx)
-            except (ValueError, KeyError, OSError, ImportError, MemoryError) as error:
+            except (ValueError, KeyError, OSError, ImportError, MemoryError, sqlite3.Error) as error:
                 if isinstance(error, BrokenPipeError):
                     raise
                 raise click.ClickException(_one_line(error)) from error
@@ -68,7 +70,8 @@ def main() -> None:
 
 
 for command in (
-    demo, index, search, serve, feedback, train, models, concepts, info, verify, export, duplicates, descriptors, fit,
-    predict, evaluate, compare, export_model, evaluate_collection, simulate, train_prior, bench, sample,
+    demo, index, search, serve, feedback, train, models, concepts, info, verify, backup, restore, repair, export,
+    duplicates, descriptors, fit, predict, evaluate, compare, export_model, evaluate_collection, simulate,
+    train_prior, bench, sample,
 ):  # fmt: skip
     main.add_command(command)
