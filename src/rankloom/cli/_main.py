@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from rankloom import __version__
+from rankloom.cli._options import COLLECTION
 from rankloom.cli.bench import bench
 from rankloom.cli.collection import descriptors, duplicates, export, index, info
 from rankloom.cli.compare import compare
@@ -41,6 +42,24 @@ class OneLineErrors(click.Group):
                 if isinstance(error, BrokenPipeError):
                     raise
                 raise click.ClickException(_one_line(error)) from error
+            except UNEXPECTED as error:
+                damage = _damage(ctx)
+                if damage is None:
+                    raise
+                raise click.ClickException(str(damage)) from error
+
+
+UNEXPECTED = (TypeError, IndexError, AttributeError, ArithmeticError, AssertionError)
+
+
+def _damage(ctx: click.Context) -> Exception | None:
+    """Whether a damaged collection can be the cause of an error that is not meant for users."""
+    from pathlib import Path
+
+    from rankloom.collection.collection import damage_behind
+
+    folder = ctx.meta.get(COLLECTION)
+    return None if folder is None else damage_behind(Path(folder).absolute())
 
 
 def _one_line(error: BaseException) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rankloom.collection._files import STORED, vector_file
-from rankloom.collection._schema import MIGRATIONS, Table, lacking, tables, version_of
+from rankloom.collection._schema import DATABASE_ERRORS, MIGRATIONS, Table, lacking, tables, version_of
 
 __all__ = ["THUMBNAILS", "blocks_of", "database_problems", "text_or_bytes", "thumbnails_outside", "uncovered", "valid"]
 
@@ -34,7 +34,7 @@ def database_problems(db: sqlite3.Connection, folder: Path) -> list[str]:
     for check in (_integrity, _references, _values, _numbers, _files):
         try:
             problems += check(db, folder)
-        except sqlite3.DatabaseError as error:
+        except DATABASE_ERRORS as error:
             problems.append(str(error))
     return list(dict.fromkeys(problems))
 
@@ -58,7 +58,7 @@ def _values(db: sqlite3.Connection, _: Path) -> list[str]:
         factory, db.text_factory = db.text_factory, text_or_bytes
         try:
             wrong = sum(not valid(table, row) for row in db.execute(table.select))
-        except sqlite3.DatabaseError as error:
+        except DATABASE_ERRORS as error:
             problems.append(f"{table.name}: {error}")
         finally:
             db.text_factory = factory

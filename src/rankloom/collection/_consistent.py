@@ -11,6 +11,7 @@ from statistics import median_high
 
 from rankloom.collection._checks import THUMBNAILS, blocks_of, thumbnails_outside, uncovered
 from rankloom.collection._files import STORED, vector_file
+from rankloom.collection._schema import DATABASE_ERRORS
 
 __all__ = ["Changes", "hashes_by_index", "make_consistent"]
 
@@ -39,7 +40,7 @@ def hashes_by_index(old: sqlite3.Connection) -> dict[int, str]:
                 if isinstance(digest, str):
                     hashes[number] = digest
             break
-        except sqlite3.Error:
+        except DATABASE_ERRORS:
             continue
     return hashes
 
@@ -105,8 +106,8 @@ def _number_items(db: sqlite3.Connection, folder: Path, hashes: Mapping[int, str
     for number in numbers:
         digest = hashes.get(number, f"{_LOST}{number}")
         db.execute("INSERT INTO items VALUES (?, ?, NULL, NULL, NULL, 0, 0, NULL, NULL, 0, 0, 0)", (number, digest))
-    if numbers:  # a content without items would be taken for one that is stored
-        db.execute("DELETE FROM contents WHERE hash NOT IN (SELECT hash FROM items)")
+    # A content without items would be taken for one that is stored; so it is described again.
+    db.execute("DELETE FROM contents WHERE hash NOT IN (SELECT hash FROM items)")
     db.execute(
         "INSERT OR IGNORE INTO contents SELECT hash, CASE WHEN max(shot) IS NULL THEN 'picture' ELSE 'video' END,"
         " coalesce((SELECT max(size) FROM files WHERE files.hash = items.hash), 0) FROM items GROUP BY hash"

@@ -10,8 +10,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rankloom.collection._checks import text_or_bytes, valid
-from rankloom.collection._salvage import Gap, Row, gap_condition, rows_of
-from rankloom.collection._schema import MIGRATIONS, Table, migrate, new_database, quoted, tables, version_of
+from rankloom.collection._salvage import Gap, Row, count_by_index, gap_condition, rows_of
+from rankloom.collection._schema import (
+    DATABASE_ERRORS,
+    MIGRATIONS,
+    Table,
+    migrate,
+    new_database,
+    quoted,
+    tables,
+    version_of,
+)
 
 __all__ = ["BACKUP_COPY", "TableCount", "merged", "opened_backup", "rebuilt"]
 
@@ -73,7 +82,7 @@ def _copy_backup(copy: Path, work: Path) -> dict[str, TableCount]:
             if not 0 < version_of(old) <= len(MIGRATIONS):
                 return {}
             migrate(old)
-        except sqlite3.Error:
+        except DATABASE_ERRORS:
             return {}
         return rebuilt(new, old, None)
 
@@ -89,6 +98,8 @@ def rebuilt(
         gaps: list[Gap] = [] if old is not None else [(None, None)]
         for row in () if old is None else rows_of(old, table, gaps):
             count.read += new.execute(table.insert, row).rowcount
+        if old is not None and count_by_index(old, table) > count.read:
+            gaps.append((None, None))  # pages or numbers are wrong in a way that reading does not show
         count.gaps = len(gaps)
         if gaps:
             if old is not None and not table.numbered:
@@ -98,7 +109,7 @@ def rebuilt(
                 count.backup = _fill(new, backup, table, gaps)
     for source in (old, backup):
         if source is not None:
-            with suppress(sqlite3.Error):
+            with suppress(*DATABASE_ERRORS):
                 _keep_sequence(new, source)
     new.execute("COMMIT")
     return counts
@@ -120,7 +131,7 @@ def _known_keys(
 def _rows_by_key(old: sqlite3.Connection, table: Table, keys: Iterable[Row]) -> Iterator[Row]:
     condition = " AND ".join(f"{quoted(column)} = ?" for column in table.key)
     for key in keys:
-        with suppress(sqlite3.Error):
+        with suppress(*DATABASE_ERRORS):
             row = old.execute(f"{table.select} WHERE {condition}", key).fetchone()
             if row is not None and valid(table, row):
                 yield row

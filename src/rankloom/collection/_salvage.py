@@ -11,14 +11,19 @@ from pathlib import Path
 from typing import Any
 
 from rankloom.collection._checks import text_or_bytes, valid
-from rankloom.collection._schema import Table, new_database, quoted, tables
+from rankloom.collection._schema import DATABASE_ERRORS, Table, new_database, quoted, tables
 from rankloom.collection.damage import DATABASE
 
-__all__ = ["Gap", "gap_condition", "opened_copy", "rows_of"]
+__all__ = ["Gap", "count_by_index", "gap_condition", "opened_copy", "rows_of"]
 
 Row = tuple[Any, ...]
 Gap = tuple[Row | None, Row | None]  # the keys before and after what cannot be read; None for the end of the table
 _LARGEST = 2**62
+# An index of a table has all of its rows.
+_INDEXES = {
+    "contents": "contents_bytes", "files": "files_hash", "items": "items_hash", "texts": "texts_item",
+    "qrels": "qrels_qid",
+}  # fmt: skip
 _HEADER = 100  # bytes, at the start of page 1
 
 
@@ -121,99 +126,136 @@ def _readable_tables(path: Path) -> int:
             try:
                 row = db.execute(f"{table.select} LIMIT 1").fetchone()
                 count += row is None or valid(table, row)
-            except sqlite3.Error:
+            except DATABASE_ERRORS:
                 continue
     return count
 
 
 def rows_of(db: sqlite3.Connection, table: Table, gaps: list[Gap]) -> Iterator[Row]:
     """The rows of a table that can be read and may be right; what lies between them and cannot goes to `gaps`."""
-    places = [table.columns.index(column) for column in table.key]
     walk = _by_number if table.numbered else _from_both_ends
     for row in walk(db, table, gaps):
         if valid(table, row):
             yield row
         else:
-            key = tuple(row[place] for place in places)
-            gaps.append((key, key))
+            gaps.append((_key(table, row), _key(table, row)))
+
+
+def count_by_index(db: sqlite3.Connection, table: Table) -> int:
+    """How many rows a table should have, by an index of it; 0 if there is none or it cannot be read."""
+    if table.name not in _INDEXES:
+        return 0
+    try:
+        return int(db.execute(f"SELECT count(*) FROM {table.name} INDEXED BY {_INDEXES[table.name]}").fetchone()[0])
+    except DATABASE_ERRORS:
+        return 0
 
 
 def _by_number(db: sqlite3.Connection, table: Table, gaps: list[Gap]) -> Iterator[Row]:
-    """In the order of their numbers; after a page that cannot be read, on from the next number that can."""
+    """In the order of their numbers; after a page that cannot be read, on from the next number that can.
+
+    Pages in a wrong order give rows in a wrong order, and maybe twice: that is left to who takes them.
+    """
     place = table.columns.index(table.key[0])
     query = f"{table.select} WHERE {quoted(table.key[0])} >= ? ORDER BY {quoted(table.key[0])}"
+
+    def first_from(number: int) -> Row | None:
+        row: Row | None = db.execute(f"{query} LIMIT 1", (number,)).fetchone()
+        if row is not None and row[place] < number:
+            raise sqlite3.DatabaseError("rows are out of order")
+        return row
+
     last = 0
     while True:
         try:
             for row in db.execute(query, (last + 1,)):
-                if row[place] <= last:  # the order of damaged pages; and it would never end
-                    raise sqlite3.DatabaseError("rows are out of order")
-                last = row[place]
+                last = max(row[place], last)
                 yield row
             return
-        except sqlite3.Error:
-            following = _next_readable(lambda start: _number(db, f"{query} LIMIT 1", start, place), last)
-            gaps.append(((last,) if last else None, None if following is None else (following,)))
-            if following is None:
-                return
-            last = following - 1
+        except DATABASE_ERRORS:
+            # The row before the damaged page may be lost with it: it was read, but not given to us.
+            row, skipped = _next_readable(first_from, last)
+        if skipped:
+            gaps.append(((last,), None if row is None else (row[place],)))
+        if row is None:
+            return
+        last = row[place]
+        yield row
 
 
-def _number(db: sqlite3.Connection, query: str, start: int, place: int) -> int | None:
-    row = db.execute(query, (start,)).fetchone()
-    if row is not None and row[place] < start:
-        raise sqlite3.DatabaseError("rows are out of order")
-    return None if row is None else int(row[place])
+def _next_readable(first_from: Callable[[int], Row | None], last: int) -> tuple[Row | None, bool]:
+    """The next row after the number `last` that can be read, and whether something before it cannot.
 
+    It is looked for in growing steps, then by halving the last of them.
+    """
 
-def _next_readable(first_from: Callable[[int], int | None], last: int) -> int | None:
-    """The number of the next row after `last` that can be read: in growing steps, then by halving the last of them."""
-
-    def attempt(start: int) -> tuple[bool, int | None]:
+    def attempt(start: int) -> tuple[bool, Row | None]:
         try:
             return True, first_from(start)
-        except sqlite3.Error:
+        except DATABASE_ERRORS:
             return False, None
 
-    bad, step, number = last + 1, 1, None
-    while True:
+    good, step = last + 1, 1
+    readable, row = attempt(good)
+    if readable:
+        return row, False
+    while not readable:
+        bad, good, step = good, good + step, step * 2
         if step > _LARGEST:
-            return None
-        good = last + 1 + step
-        readable, number = attempt(good)
-        if readable:
-            break
-        bad, step = good, step * 2
+            return None, True
+        readable, row = attempt(good)
     while good - bad > 1:
         middle = (good + bad) // 2
         readable, nearer = attempt(middle)
         if readable:
-            good, number = middle, nearer
+            good, row = middle, nearer
         else:
             bad = middle
-    return number
+    return row, True
 
 
 def _from_both_ends(db: sqlite3.Connection, table: Table, gaps: list[Gap]) -> Iterator[Row]:
     """In the order of their keys up to what cannot be read, then from the end back to it."""
-    places = [table.columns.index(column) for column in table.key]
-    keys: dict[str, Row | None] = {"ASC": None, "DESC": None}
     seen: set[Row] = set()
-    for direction in keys:
-        order = ", ".join(f"{quoted(column)} {direction}" for column in table.key)
+    ends: list[Row | None] = []
+    for direction in ("ASC", "DESC"):
+        key = None
         try:
-            for row in db.execute(f"{table.select} ORDER BY {order}"):
-                key = tuple(row[place] for place in places)
+            for row in _in_order(db, table, direction):
+                key = _key(table, row)
                 if key in seen:
-                    raise sqlite3.DatabaseError("rows are out of order")
+                    break
                 seen.add(key)
-                keys[direction] = key
                 yield row
-            if direction == "ASC":
+            else:
                 return
-        except sqlite3.Error:
-            continue
-    gaps.append((keys["ASC"], keys["DESC"]))
+        except DATABASE_ERRORS:
+            pass
+        ends.append(key)
+    gaps.append((ends[0], ends[1]))
+
+
+def _in_order(db: sqlite3.Connection, table: Table, direction: str) -> Iterator[Row]:
+    """All rows by their keys; before the error, also the row that was read but not given to us."""
+    order = ", ".join(f"{quoted(column)} {direction}" for column in table.key)
+    key: Row = ()
+    try:
+        for row in db.execute(f"{table.select} ORDER BY {order}"):
+            key = _key(table, row)
+            yield row
+        return
+    except DATABASE_ERRORS:
+        pass
+    columns, marks = ", ".join(map(quoted, table.key)), ", ".join("?" * len(table.key))
+    after = f"WHERE ({columns}) {'>' if direction == 'ASC' else '<'} ({marks})" if key else ""
+    row = db.execute(f"{table.select} {after} ORDER BY {order} LIMIT 1", key).fetchone()
+    if row is not None:
+        yield row
+    raise sqlite3.DatabaseError("the rows after this one cannot be read")
+
+
+def _key(table: Table, row: Row) -> Row:
+    return tuple(row[table.columns.index(column)] for column in table.key)
 
 
 def gap_condition(table: Table, gap: Gap) -> tuple[str, Row]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 __all__ = [
     "BUSY_SECONDS",
+    "DATABASE_ERRORS",
     "MIGRATIONS",
     "Table",
     "connect",
@@ -23,6 +24,8 @@ __all__ = [
 ]
 
 BUSY_SECONDS = 60.0
+# What reading a damaged database raises; the second where a message of SQLite quotes damaged bytes.
+DATABASE_ERRORS = (sqlite3.Error, UnicodeDecodeError)
 
 # Each entry brings a collection from version n to n + 1; entries are never changed, only added.
 MIGRATIONS = (

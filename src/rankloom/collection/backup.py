@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from rankloom.collection._schema import BUSY_SECONDS
+from rankloom.collection._schema import BUSY_SECONDS, DATABASE_ERRORS
 from rankloom.collection.damage import BACKUPS, DATABASE, explained
 
 __all__ = ["Backup", "back_up", "back_up_daily", "backups", "copy_database", "stamp", "sync_folder"]
@@ -110,7 +110,7 @@ def copy_database(folder: Path, target: Path) -> None:
             os.close(handle)
         os.replace(temporary, target)
         sync_folder(target.parent)
-    except sqlite3.Error as error:
+    except DATABASE_ERRORS as error:
         raise explained(folder, error) from error
     finally:
         for left in (temporary, temporary.with_name(f"{temporary.name}-journal")):

@@ -8,7 +8,7 @@ import sqlite3
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -18,13 +18,15 @@ from numpy.typing import NDArray
 
 from rankloom.collection._files import mapped, vector_file
 from rankloom.collection._locks import shared
-from rankloom.collection._schema import MIGRATIONS, connect, lacking, migrate, version_of
+from rankloom.collection._schema import DATABASE_ERRORS, MIGRATIONS, connect, lacking, migrate, version_of
 from rankloom.collection.backup import back_up, back_up_daily
 from rankloom.collection.damage import DATABASE, DamagedCollection, damaged, emptied, explained, too_new
 from rankloom.core import Qrel
 
 __all__ = ["Collection", "Info", "Item", "StoredDescriptor"]
 
+# Errors that are not raised for people to read: damaged values, or a mistake of ours.
+UNEXPECTED = (TypeError, IndexError, AttributeError, ArithmeticError, AssertionError, UnicodeDecodeError)
 THUMBNAILS = "thumbnails.bin"
 NEIGHBOURS = "neighbours.npz"
 
@@ -108,7 +110,7 @@ class Collection:
         self._lock = shared(self.folder)
         try:
             _bring_up_to_date(self.folder, self.db)
-        except sqlite3.Error as error:
+        except DATABASE_ERRORS as error:
             self.close()
             raise explained(self.folder, error, opening=True) from error
         except BaseException:
@@ -122,7 +124,7 @@ class Collection:
         if connection is None:
             try:
                 connection = self._local.db = connect(self.folder / DATABASE)
-            except sqlite3.Error as error:
+            except DATABASE_ERRORS as error:
                 raise explained(self.folder, error, opening=True) from error
             with self._guard:
                 self._connections.append(connection)
@@ -130,9 +132,8 @@ class Collection:
 
     def close(self) -> None:
         """Close the database. If something was written, and there is no backup of today, one is made first."""
-        if self._changed:
-            self._changed = False
-            back_up_daily(self.folder)
+        self.back_up_daily()
+        self._changed = False
         with self._guard:
             for connection in self._connections:
                 connection.close()
@@ -141,6 +142,11 @@ class Collection:
                 os.close(self._lock)
                 self._lock = None
         self._local = threading.local()
+
+    def back_up_daily(self) -> None:
+        """Copy the database if something was written here and there is no backup of today."""
+        if self._changed and back_up_daily(self.folder) is not None:
+            self._changed = False
 
     def __enter__(self) -> Self:
         return self
@@ -164,15 +170,9 @@ class Collection:
             told = explained(self.folder, error)
             if told is not error:
                 return told
-        elif not isinstance(error, TypeError | IndexError | AttributeError | ArithmeticError | AssertionError):
+        elif not isinstance(error, UNEXPECTED):
             return error
-        from rankloom.collection._checks import database_problems
-
-        try:
-            problems = database_problems(self.db, self.folder)
-        except (sqlite3.Error, DamagedCollection) as trouble:
-            problems = [str(trouble)]
-        return damaged(self.folder, f"the database is damaged ({problems[0]})") if problems else error
+        return damage_behind(self.folder) or error
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -315,6 +315,18 @@ class Collection:
         from rankloom.collection.marks import qrels
 
         return qrels(self)
+
+
+def damage_behind(folder: Path) -> DamagedCollection | None:
+    """What to say if the database of a collection is damaged: after an error that came out of a computation."""
+    from rankloom.collection._checks import database_problems
+
+    try:
+        with closing(connect(folder / DATABASE)) as db:
+            problems = database_problems(db, folder)
+    except DATABASE_ERRORS as error:
+        problems = [str(error)]
+    return damaged(folder, f"the database is damaged ({problems[0]})") if problems else None
 
 
 def _check_files(folder: Path, create: bool) -> None:

@@ -38,7 +38,7 @@ def too_new(folder: Path, version: int) -> DamagedCollection:
     )
 
 
-def explained(folder: Path, error: sqlite3.Error, *, opening: bool = False) -> Exception:
+def explained(folder: Path, error: sqlite3.Error | UnicodeDecodeError, *, opening: bool = False) -> Exception:
     """An error of SQLite as a line that says what to do; the error itself if it may be a mistake of ours.
 
     Parameters
@@ -58,7 +58,11 @@ def explained(folder: Path, error: sqlite3.Error, *, opening: bool = False) -> E
     if primary in _DENIED:
         return ValueError(f"{folder}: {error}; check who may read and write the folder and its files")
     # Text that is not UTF-8 is found by Python, which gives no code.
-    if opening or primary in _DAMAGED or (code is None and isinstance(error, sqlite3.OperationalError)):
+    if (
+        opening
+        or primary in _DAMAGED
+        or (code is None and isinstance(error, sqlite3.OperationalError | UnicodeDecodeError))
+    ):
         return damaged(folder, f"the database is damaged ({error})")
     return error
 

@@ -20,7 +20,7 @@ from rankloom.collection._locks import alone
 from rankloom.collection._rebuild import BACKUP_COPY, TableCount, merged, opened_backup, rebuilt
 from rankloom.collection._recompute import describe_items, describe_thumbnails, describe_vectors, incomplete_items
 from rankloom.collection._salvage import opened_copy
-from rankloom.collection._schema import MIGRATIONS, new_database, unknown, version_of
+from rankloom.collection._schema import DATABASE_ERRORS, MIGRATIONS, new_database, unknown, version_of
 from rankloom.collection.backup import backups, stamp, sync_folder
 from rankloom.collection.collection import NEIGHBOURS, Collection
 from rankloom.collection.damage import DATABASE, NEW, DamagedCollection, damaged, emptied, explained, too_new
@@ -193,7 +193,7 @@ def _workplace(folder: Path) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix=".repair-", dir=folder) as work:
         try:
             yield Path(work)
-        except sqlite3.Error as error:
+        except DATABASE_ERRORS as error:
             raise explained(folder, error) from error
 
 

@@ -83,7 +83,7 @@ def verify_folder(folder: str | os.PathLike[str]) -> VerifyReport:
     except DamagedCollection as error:
         copies = backups(path)
         newest = f"the newest backup is of {copies[0].at:%Y-%m-%d %H:%M} UTC" if copies else "there is no backup"
-        return VerifyReport(problems=[str(error), newest])
+        return VerifyReport(problems=[f"{error}; {newest}"])
 
 
 def damaged_blocks(collection: Collection, report: VerifyReport) -> Iterator[DamagedBlock]:
