@@ -31,11 +31,14 @@ def database_problems(db: sqlite3.Connection, folder: Path) -> list[str]:
     missing = lacking(db)
     if missing:
         return problems + [f"{what} is missing" for what in missing]
-    for check in (_integrity, _references, _values, _numbers, _files):
-        try:
-            problems += check(db, folder)
-        except DATABASE_ERRORS as error:
-            problems.append(str(error))
+    for checks in ((_integrity, _references, _values), (_numbers, _files)):
+        for check in checks:
+            try:
+                problems += check(db, folder)
+            except DATABASE_ERRORS as error:
+                problems.append(str(error))
+        if problems:  # what follows reckons with values that are numbers
+            break
     return list(dict.fromkeys(problems))
 
 

@@ -107,6 +107,8 @@ def rebuilt(
                 count.read += sum(new.execute(table.insert, row).rowcount for row in _rows_by_key(old, table, keys))
             if backup is not None:
                 count.backup = _fill(new, backup, table, gaps)
+    if backup is not None:
+        counts["qrels"].backup += _replace_dangling(new, backup)
     for source in (old, backup):
         if source is not None:
             with suppress(*DATABASE_ERRORS):
@@ -144,6 +146,18 @@ def _fill(new: sqlite3.Connection, backup: sqlite3.Connection, table: Table, gap
         for row in backup.execute(f"{table.select} WHERE {condition}", values):
             filled += new.execute(table.insert, row).rowcount
     return filled
+
+
+def _replace_dangling(new: sqlite3.Connection, backup: sqlite3.Connection) -> int:
+    """Marks that name items which are not there, as the backup has them."""
+    table = tables()["qrels"]
+    query = "SELECT id FROM qrels WHERE item NOT IN (SELECT id FROM items) OR over NOT IN (SELECT id FROM items)"
+    replaced = 0
+    for key in new.execute(query).fetchall():
+        for row in backup.execute(f"{table.select} WHERE id = ?", key):
+            new.execute("DELETE FROM qrels WHERE id = ?", key)
+            replaced += new.execute(table.insert, row).rowcount
+    return replaced
 
 
 def _keep_sequence(new: sqlite3.Connection, source: sqlite3.Connection) -> None:

@@ -185,11 +185,15 @@ def _count(db: sqlite3.Connection, table: str) -> int:
     return int(db.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
 
 
+def _clear_workplaces(folder: Path) -> None:
+    for left in folder.glob(".repair-*"):
+        shutil.rmtree(left, ignore_errors=True)
+
+
 @contextmanager
 def _workplace(folder: Path) -> Iterator[Path]:
     """A folder on the same disk; those of processes that were killed go."""
-    for left in folder.glob(".repair-*"):
-        shutil.rmtree(left, ignore_errors=True)
+    _clear_workplaces(folder)
     with tempfile.TemporaryDirectory(prefix=".repair-", dir=folder) as work:
         try:
             yield Path(work)
@@ -233,7 +237,8 @@ def _put_in_place(folder: Path, aside: Path) -> str | None:
 
 
 def _finish_interrupted(folder: Path) -> None:
-    """Go on with a repair or restore that was killed while it replaced the database."""
+    """Go on with a repair or restore that was killed while it replaced the database; clear what it left."""
+    _clear_workplaces(folder)
     if not (folder / NEW).is_file():
         return
     if (folder / DATABASE).is_file():
