@@ -20,7 +20,6 @@ from rankloom.cli import main
 from rankloom.collection import (
     Captions,
     Collection,
-    DamagedCollection,
     back_up,
     backups,
     index,
@@ -233,7 +232,6 @@ def test_restore_at_a_date(folder):
             collection.mark(f"day{day}", 1, 1.0, f"day{day}")
         checkpoint(folder)
         back_up(folder, now=NOON + timedelta(days=day))
-    shutil.rmtree(folder / "backups" / "none", ignore_errors=True)
     for copy in backups(folder):
         if copy.kind == "daily":
             copy.path.unlink()
@@ -246,7 +244,7 @@ def test_restore_at_a_date(folder):
 
 
 def test_restore_takes_over_what_came_since(folder, more):
-    back_up(folder)
+    copy = back_up(folder)
     with Collection(folder) as collection:
         index(collection, [more], workers=0)
         collection.mark("late", 3, 1.0, "late")
@@ -255,7 +253,7 @@ def test_restore_takes_over_what_came_since(folder, more):
         table.write_text(f"path,caption\n{more / 'late0.png'},A late boat\n")
         index(collection, [], captions=Captions(str(table)), workers=0)
         expected = collection.items()
-    report = restore(folder)
+    report = restore(folder, copy)
     assert report.merged["qrels"] == 2
     assert report.merged["items"] == 5
     with closing(sqlite3.connect(os.path.join(report.kept, "rankloom.db"))) as kept:
@@ -270,13 +268,13 @@ def test_restore_takes_over_what_came_since(folder, more):
 
 def test_items_after_the_backup_come_again_with_the_next_index(folder, more):
     """They may get other numbers: the vectors of the old ones at their places must not stay."""
-    back_up(folder)
+    copy = back_up(folder)
     with Collection(folder) as collection:
         index(collection, [more], workers=0)
         collection.mark("late", 81, 1.0, "of a new item")
     (more / "late0.png").unlink()
     (folder / "rankloom.db").write_bytes(b"")
-    report = restore(folder)
+    report = restore(folder, copy)
     assert (report.items, report.marks) == (80, N_MARKS)
     assert check_alignment(folder) == 80
     with Collection(folder) as collection:
@@ -303,10 +301,10 @@ def test_restore_with_vectors_that_are_missing(folder):
 
 
 def test_a_mark_that_was_taken_back_stays_so(folder):
-    back_up(folder)
+    copy = back_up(folder)
     with Collection(folder) as collection, collection.transaction() as db:
         db.execute("UPDATE qrels SET undone = '2026-03-14' WHERE id = 7")
-    restore(folder)
+    restore(folder, copy)
     with Collection(folder) as collection:
         assert collection.db.execute("SELECT undone FROM qrels WHERE id = 7").fetchone() == ("2026-03-14",)
 
@@ -366,11 +364,8 @@ def test_killed(original, tmp_path, task):
         process = subprocess.run(command, capture_output=True, text=True, timeout=120)
         assert process.returncode in (0, -signal.SIGKILL), process.stderr
         kills += process.returncode == -signal.SIGKILL
-        try:
-            with Collection(folder) as collection:
-                assert len(collection) == 80
-        except DamagedCollection as error:
-            assert "rankloom repair" in str(error)
+        told = CliRunner().invoke(main, ["info", "-c", str(folder)]).output
+        assert "80 items of 80 files" in told or "rankloom repair -c" in told
         call(folder, "repair", "--workers", "0")
         assert check_alignment(folder) == 80
         assert "late" in users(folder)
