@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
@@ -188,6 +189,9 @@ def merged(new: sqlite3.Connection, old: sqlite3.Connection) -> dict[str, int]:
     last = _last(new, "items", "id")
     fresh = {row[0] for row in new.execute("SELECT hash FROM items WHERE id > ?", (before,))}
     take("contents", _rows_by_key(old, tables()["contents"], [(digest,) for digest in sorted(fresh)]))
+    hash_place = tables()["files"].columns.index("hash")
+    take("files", (row for row in _rows(old, "files") if row[hash_place] in fresh))
+    _merge_roots(new, old)
     columns = tables()["texts"].columns
     item, path, source, number = (columns.index(name) for name in ("item", "path", "source", "number"))
     take("texts", (
@@ -206,6 +210,14 @@ def merged(new: sqlite3.Connection, old: sqlite3.Connection) -> dict[str, int]:
         _take_blocks(new, old)
     new.execute("COMMIT")
     return counts
+
+
+def _merge_roots(new: sqlite3.Connection, old: sqlite3.Connection) -> None:
+    """The folders of both, so that the next index looks at all of them."""
+    rows = [dict(_rows(db, "meta")).get("roots", "[]") for db in (new, old)]
+    with suppress(ValueError):
+        roots = list(dict.fromkeys(root for row in rows for root in json.loads(row)))
+        new.execute("INSERT OR REPLACE INTO meta VALUES ('roots', ?)", (json.dumps(roots),))
 
 
 def _rows(old: sqlite3.Connection, name: str) -> Iterator[Row]:
