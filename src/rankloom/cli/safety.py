@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 
@@ -85,6 +86,8 @@ def backup(collection: str | None, target: str | None, listing: bool, as_json: b
             path = back_up(folder)
         else:
             path = Path(target).absolute()
+            if not path.parent.is_dir():
+                raise FileNotFoundError(f"cannot write {target}: the folder {path.parent} does not exist")
             copy_database(folder, path)
     size = path.stat().st_size
     emit({"file": str(path), "bytes": size}) if as_json else click.echo(f"{size / 1e6:,.1f} MB -> {path}")
@@ -161,20 +164,28 @@ def repair(collection: str | None, workers: int | None, as_json: bool) -> None:
     Example:
       rankloom repair -c photos.rankloom
     """
+    from rankloom.collection import Collection
     from rankloom.collection import repair as run
+    from rankloom.collection.collection import NEIGHBOURS
+    from rankloom.engine import Engine
 
     folder = collection_folder(collection)
     with file_progress() as update:
+        graph = os.path.isfile(os.path.join(folder, NEIGHBOURS))
         report = run(folder, workers=workers, progress=update)
+        if graph and not report.problems:
+            with Collection(folder) as opened:
+                if len(opened):
+                    Engine(opened).neighbours(update)  # also the index of words, if they are gone or damaged
     if as_json:
         emit({**asdict(report), "sound": not report.problems})
     else:
         if report.tables:
             rows = [
-                [name, f"{count.read:,}", f"{count.backup:,}", f"{count.gaps:,}"]
+                [name, f"{count.read:,}", f"{count.backup:,}", "unknown" if count.lost is None else f"{count.lost:,}"]
                 for name, count in report.tables.items() if count.read or count.backup or count.gaps
             ]  # fmt: skip
-            table(["table", "rows saved", "from the backup", "unreadable places"], rows)
+            table(["table", "rows saved", "from the backup", "lost"], rows)
             _say_changes(report.changes)
             click.echo(f"the damaged database is kept in {report.kept}")
         for problem in report.problems:

@@ -38,10 +38,14 @@ _PEOPLE = ("queries", "pictures", "concepts", "models", "uses", "drafts", "saved
 
 @dataclass
 class TableCount:
-    """Rows of a table: read from the damaged database, taken from a backup; and stretches that were unreadable."""
+    """Rows of a table: read from the damaged database, taken from a backup, lost; and stretches that were unreadable.
+
+    How many are lost is known where an index of the table can be read; otherwise it is None.
+    """
 
     read: int = 0
     backup: int = 0
+    lost: int | None = 0
     gaps: int = 0
 
 
@@ -99,7 +103,8 @@ def rebuilt(
         gaps: list[Gap] = [] if old is not None else [(None, None)]
         for row in () if old is None else rows_of(old, table, gaps):
             count.read += new.execute(table.insert, row).rowcount
-        if old is not None and count_by_index(old, table) > count.read:
+        expected = 0 if old is None else count_by_index(old, table)
+        if expected > count.read:
             gaps.append((None, None))  # pages or numbers are wrong in a way that reading does not show
         count.gaps = len(gaps)
         if gaps:
@@ -108,6 +113,7 @@ def rebuilt(
                 count.read += sum(new.execute(table.insert, row).rowcount for row in _rows_by_key(old, table, keys))
             if backup is not None:
                 count.backup = _fill(new, backup, table, gaps)
+            count.lost = max(0, expected - count.read - count.backup) if expected else None
     if backup is not None:
         counts["qrels"].backup += _replace_dangling(new, backup)
     for source in (old, backup):
@@ -214,7 +220,7 @@ def merged(new: sqlite3.Connection, old: sqlite3.Connection) -> dict[str, int]:
 
 def _merge_roots(new: sqlite3.Connection, old: sqlite3.Connection) -> None:
     """The folders of both, so that the next index looks at all of them."""
-    rows = [dict(_rows(db, "meta")).get("roots", "[]") for db in (new, old)]
+    rows = [value for db in (new, old) for key, value in _rows(db, "meta") if key == "roots"]
     with suppress(ValueError):
         roots = list(dict.fromkeys(root for row in rows for root in json.loads(row)))
         new.execute("INSERT OR REPLACE INTO meta VALUES ('roots', ?)", (json.dumps(roots),))
