@@ -10,6 +10,7 @@ from typing import Any
 
 from rankloom.collection._files import STORED, vector_file
 from rankloom.collection._schema import DATABASE_ERRORS, MIGRATIONS, Table, lacking, tables, version_of
+from rankloom.queries import Query
 
 __all__ = ["THUMBNAILS", "blocks_of", "database_problems", "text_or_bytes", "thumbnails_outside", "uncovered", "valid"]
 
@@ -31,7 +32,7 @@ def database_problems(db: sqlite3.Connection, folder: Path) -> list[str]:
     missing = lacking(db)
     if missing:
         return problems + [f"{what} is missing" for what in missing]
-    for checks in ((_integrity, _references, _values), (_numbers, _files)):
+    for checks in ((_integrity, _values), (_references, _numbers, _files)):
         for check in checks:
             try:
                 problems += check(db, folder)
@@ -80,7 +81,8 @@ def text_or_bytes(raw: bytes) -> str | bytes:
 
 def valid(table: Table, row: Sequence[Any]) -> bool:
     """Whether the values of a row are of the types that its columns have."""
-    for value, kind, required, is_json in zip(row, table.types, table.required, table.json, strict=True):
+    columns = zip(row, table.columns, table.types, table.required, table.json, strict=True)
+    for value, column, kind, required, is_json in columns:
         if value is None:
             if required:
                 return False
@@ -88,8 +90,10 @@ def valid(table: Table, row: Sequence[Any]) -> bool:
             return False
         elif is_json:
             try:
-                json.loads(str(value))
-            except ValueError:
+                content = json.loads(str(value))
+                if column == "query":
+                    Query.from_json(content)
+            except (ValueError, TypeError, LookupError, AttributeError):
                 return False
     return True
 

@@ -80,6 +80,9 @@ def repair(
         with alone(path):
             _rebuild_database(path, report)
     with Collection(path) as collection:
+        with collection.transaction() as db:  # what is made again when it is needed, whatever is wrong with it
+            for table in ("library", "scales"):
+                db.execute(f"DELETE FROM {table}")
         _repair_files(collection, report, os.cpu_count() or 1 if workers is None else workers, progress)
         report.problems = verify(collection).problems
     return report
