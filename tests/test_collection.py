@@ -382,7 +382,7 @@ def test_verify_finds_and_repairs(collection):
     found = verify(collection)
     assert len(found.problems) == 3
     assert not found.sound
-    with pytest.raises(ValueError, match="verify --repair"):
+    with pytest.raises(ValueError, match="rankloom repair"):
         collection.vectors("edge_histogram")
     repaired = verify(collection, repair=True, workers=0)
     assert (repaired.repaired, repaired.lost) == (3, 0)
@@ -522,7 +522,7 @@ def test_commands(folder, tmp_path, few):
     assert "8 items" in call("export", str(tmp_path / "o.csv"))
     os.truncate(tmp_path / "c" / "vectors" / "color_layout-2.f16", 10)
     assert "is too short" in call("verify", code=1)
-    assert "1 repaired" in call("verify", "--repair", "--workers", "0")
+    assert "1 damaged blocks repaired" in call("verify", "--repair", "--workers", "0")
     missing = run.invoke(main, ["info", "-c", str(tmp_path / "none")])
     assert missing.exit_code == 1
     assert len(missing.output.strip().splitlines()) == 1

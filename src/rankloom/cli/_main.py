@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import sys
 import warnings
 from typing import Any
@@ -9,8 +10,9 @@ from typing import Any
 import click
 
 from rankloom import __version__
+from rankloom.cli._options import COLLECTION
 from rankloom.cli.bench import bench
-from rankloom.cli.collection import descriptors, duplicates, export, index, info, verify
+from rankloom.cli.collection import descriptors, duplicates, export, index, info
 from rankloom.cli.compare import compare
 from rankloom.cli.concepts import concepts
 from rankloom.cli.demo import demo
@@ -19,6 +21,7 @@ from rankloom.cli.learning import feedback, models, train
 from rankloom.cli.letor import evaluate, fit, predict
 from rankloom.cli.prior import train_prior
 from rankloom.cli.quality import evaluate_collection
+from rankloom.cli.safety import backup, repair, restore, verify
 from rankloom.cli.sample import sample
 from rankloom.cli.search import search
 from rankloom.cli.serve import serve
@@ -35,10 +38,28 @@ class OneLineErrors(click.Group):
             warnings.showwarning = _say
             try:
                 return super().invoke(ctx)
-            except (ValueError, KeyError, OSError, ImportError, MemoryError) as error:
+            except (ValueError, KeyError, OSError, ImportError, MemoryError, sqlite3.Error) as error:
                 if isinstance(error, BrokenPipeError):
                     raise
                 raise click.ClickException(_one_line(error)) from error
+            except UNEXPECTED as error:
+                damage = _damage(ctx)
+                if damage is None:
+                    raise
+                raise click.ClickException(str(damage)) from error
+
+
+UNEXPECTED = (TypeError, IndexError, AttributeError, ArithmeticError, AssertionError)
+
+
+def _damage(ctx: click.Context) -> Exception | None:
+    """Whether a damaged collection can be the cause of an error that is not meant for users."""
+    from pathlib import Path
+
+    from rankloom.collection.collection import damage_behind
+
+    folder = ctx.meta.get(COLLECTION)
+    return None if folder is None else damage_behind(Path(folder).absolute())
 
 
 def _one_line(error: BaseException) -> str:
@@ -68,7 +89,8 @@ def main() -> None:
 
 
 for command in (
-    demo, index, search, serve, feedback, train, models, concepts, info, verify, export, duplicates, descriptors, fit,
-    predict, evaluate, compare, export_model, evaluate_collection, simulate, train_prior, bench, sample,
+    demo, index, search, serve, feedback, train, models, concepts, info, verify, backup, restore, repair, export,
+    duplicates, descriptors, fit, predict, evaluate, compare, export_model, evaluate_collection, simulate,
+    train_prior, bench, sample,
 ):  # fmt: skip
     main.add_command(command)

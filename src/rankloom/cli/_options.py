@@ -15,6 +15,8 @@ RANKER_NAMES = (
     "lambdamart, rankboost, irankboost, softcascade, car"
 )
 
+COLLECTION = "rankloom.collection"  # where the context of a command keeps the folder of its collection
+
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object a line instead of tables.")
 policy_option = click.option(
     "--policy", default="trec", show_default=True, help="Conventions: trec, letor4, sklearn, lightgbm or xgboost."
@@ -36,11 +38,11 @@ def metric_option(*default: str) -> Callable[[Any], Any]:
 
 
 def collection_folder(given: str | None) -> str:
-    """The folder of the collection: as given, or in the user's data folder."""
-    if given:
-        return given
+    """The folder of the collection: as given, or in the user's data folder. The context of the command keeps it."""
     home = os.environ.get("XDG_DATA_HOME") or os.path.join(os.path.expanduser("~"), ".local", "share")
-    return os.path.join(home, "rankloom")
+    folder = given or os.path.join(home, "rankloom")
+    click.get_current_context().meta[COLLECTION] = folder
+    return folder
 
 
 def read_settings(pairs: Sequence[str]) -> dict[str, Any]:

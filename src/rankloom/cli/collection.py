@@ -1,4 +1,4 @@
-"""index, info, verify, export, duplicates, descriptors: the collection from the shell."""
+"""index, info, export, duplicates, descriptors: the collection from the shell."""
 
 from __future__ import annotations
 
@@ -119,36 +119,6 @@ def info(collection: str | None, errors: bool, as_json: bool) -> None:
     )
     rows = [[one.name, one.version, f"{one.dimension:,}", one.kind, f"{one.rows:,}"] for one in found.descriptors]
     table(["descriptor", "version", "components", "kind", "vectors"], rows)
-
-
-@click.command()
-@collection_option
-@click.option("--repair", is_flag=True, help="Compute again what is damaged.")
-@click.option("--workers", type=click.IntRange(min=0), help="Processes; one a core unless given, 0 for none.")
-@json_option
-def verify(collection: str | None, repair: bool, workers: int | None, as_json: bool) -> None:
-    """Check every checksum of a collection; the exit code is 1 if something is damaged.
-
-    \b
-    Example:
-      rankloom verify --repair
-    """
-    from rankloom.collection import Collection
-    from rankloom.collection import verify as run
-
-    with Collection(collection_folder(collection)) as opened:
-        report = run(opened, repair=repair, workers=workers)
-    if as_json:
-        emit({**vars(report), "sound": report.sound})
-    else:
-        for problem in report.problems:
-            click.echo(problem)
-        click.echo(
-            f"{report.blocks:,} blocks, {report.bytes / 1e6:,.1f} MB checked: {len(report.problems):,} damaged, "
-            f"{report.repaired:,} repaired" + (f", {report.lost:,} vectors or thumbnails lost" if report.lost else "")
-        )
-    if not report.sound:
-        raise click.exceptions.Exit(1)
 
 
 @click.command()

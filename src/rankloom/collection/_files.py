@@ -50,5 +50,5 @@ def mapped(path: Path, rows: int, dimension: int) -> NDArray[Any]:
         return np.zeros((0, dimension), STORED)
     needed = rows * dimension * STORED.itemsize
     if not path.is_file() or path.stat().st_size < needed:
-        raise ValueError(f"{path.name} is shorter than its {rows:,} vectors; repair it with: rankloom verify --repair")
+        raise ValueError(f"{path.name} is shorter than its {rows:,} vectors; compute them again with: rankloom repair")
     return np.memmap(path, STORED, mode="r", shape=(rows, dimension))

@@ -6,21 +6,27 @@ import fcntl
 import os
 import sqlite3
 import threading
+import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from numpy.typing import NDArray
 
 from rankloom.collection._files import mapped, vector_file
-from rankloom.collection._schema import connect, migrate
+from rankloom.collection._locks import shared
+from rankloom.collection._schema import DATABASE_ERRORS, MIGRATIONS, connect, lacking, migrate, version_of
+from rankloom.collection.backup import back_up, back_up_daily
+from rankloom.collection.damage import DATABASE, DamagedCollection, damaged, emptied, explained, too_new
 from rankloom.core import Qrel
 
 __all__ = ["Collection", "Info", "Item", "StoredDescriptor"]
 
-DATABASE = "rankloom.db"
+# Errors that are not raised for people to read: damaged values, or a mistake of ours.
+UNEXPECTED = (TypeError, IndexError, AttributeError, ArithmeticError, AssertionError, UnicodeDecodeError)
 THUMBNAILS = "thumbnails.bin"
 NEIGHBOURS = "neighbours.npz"
 
@@ -94,41 +100,79 @@ class Collection:
 
     def __init__(self, folder: str | os.PathLike[str], *, create: bool = False):
         self.folder = Path(folder).absolute()
-        database = self.folder / DATABASE
-        if not database.is_file():
-            if not create:
-                raise FileNotFoundError(
-                    f"{self.folder} is not a collection; make one with: rankloom index PATH -c {folder}"
-                )
-            self.folder.mkdir(parents=True, exist_ok=True)
         self._local = threading.local()
         self._connections: list[sqlite3.Connection] = []
         self._guard = threading.Lock()
-        migrate(self.db)
+        self._lock: int | None = None
+        self._changed = False
+        _check_files(self.folder, create)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._lock = shared(self.folder)
+        try:
+            _bring_up_to_date(self.folder, self.db)
+        except DATABASE_ERRORS as error:
+            self.close()
+            raise explained(self.folder, error, opening=True) from error
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def db(self) -> sqlite3.Connection:
         """The database connection of this thread."""
-        found: sqlite3.Connection | None = getattr(self._local, "db", None)
-        if found is None:
-            found = self._local.db = connect(self.folder / DATABASE)
+        connection: sqlite3.Connection | None = getattr(self._local, "db", None)
+        if connection is None:
+            try:
+                connection = self._local.db = connect(self.folder / DATABASE)
+            except DATABASE_ERRORS as error:
+                raise explained(self.folder, error, opening=True) from error
             with self._guard:
-                self._connections.append(found)
-        return found
+                self._connections.append(connection)
+        return connection
 
     def close(self) -> None:
-        """Close the database."""
+        """Close the database. If something was written, and there is no backup of today, one is made first."""
+        self.back_up_daily()
+        self._changed = False
         with self._guard:
             for connection in self._connections:
                 connection.close()
             self._connections.clear()
+            if self._lock is not None:
+                os.close(self._lock)
+                self._lock = None
         self._local = threading.local()
+
+    def back_up_daily(self) -> None:
+        """Copy the database if something was written here and there is no backup of today."""
+        if self._changed and back_up_daily(self.folder) is not None:
+            self._changed = False
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        """Close it; an error that a damaged database is behind of says so."""
+        if error is None:
+            self.close()
+            return
+        self._changed = False  # no backup of a collection in trouble
+        try:
+            told = self._told(error)
+        finally:
+            self.close()
+        if told is not error:
+            raise told from error
+
+    def _told(self, error: BaseException) -> BaseException:
+        """What to tell of an error: of one that is not meant for users, whether the database is its cause."""
+        if isinstance(error, sqlite3.Error):
+            told = explained(self.folder, error)
+            if told is not error:
+                return told
+        elif not isinstance(error, UNEXPECTED):
+            return error
+        return damage_behind(self.folder) or error
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -137,9 +181,11 @@ class Collection:
         try:
             yield self.db
         except BaseException:
-            self.db.execute("ROLLBACK")
+            if self.db.in_transaction:  # SQLite may have rolled it back by itself
+                self.db.execute("ROLLBACK")
             raise
         self.db.execute("COMMIT")
+        self._changed = True
 
     @contextmanager
     def indexing(self) -> Iterator[None]:
@@ -269,6 +315,53 @@ class Collection:
         from rankloom.collection.marks import qrels
 
         return qrels(self)
+
+
+def damage_behind(folder: Path) -> DamagedCollection | None:
+    """What to say if the database of a collection is damaged: after an error that came out of a computation."""
+    from rankloom.collection._checks import database_problems
+
+    try:
+        with closing(connect(folder / DATABASE)) as db:
+            problems = database_problems(db, folder)
+    except DATABASE_ERRORS as error:
+        problems = [str(error)]
+    return damaged(folder, f"the database is damaged ({problems[0]})") if problems else None
+
+
+def _check_files(folder: Path, create: bool) -> None:
+    """Raise an error if there is no database to open, or one that was emptied; before SQLite touches its files."""
+    database = folder / DATABASE
+    if database.is_file() and database.stat().st_size:
+        return
+    wal = folder / f"{DATABASE}-wal"  # beside an empty database SQLite would delete it
+    remains = emptied(folder) or (f"there is {wal.name}" if wal.is_file() and wal.stat().st_size else "")
+    if remains:
+        raise damaged(folder, f"{DATABASE} is {'empty' if database.is_file() else 'gone'}, but {remains}")
+    if not database.is_file() and not create:
+        raise FileNotFoundError(f"{folder} is not a collection; make one with: rankloom index PATH -c {folder}")
+
+
+def _bring_up_to_date(folder: Path, db: sqlite3.Connection) -> None:
+    """Check the tables; those of an older version become those of this one, after a backup."""
+    db.execute("BEGIN")  # another process may be making the tables: both numbers are of one moment
+    version, empty = version_of(db), db.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0] == 0
+    db.execute("COMMIT")
+    if version > len(MIGRATIONS):
+        raise too_new(folder, version)
+    if version < 0 or (version == 0) != empty:
+        raise damaged(folder, f"the database says that its version is {version}")
+    if empty and (remains := emptied(folder)):
+        raise damaged(folder, f"{DATABASE} has no tables, but {remains}")
+    if 0 < version < len(MIGRATIONS):
+        try:
+            back_up(folder, "migration")
+        except (ValueError, OSError) as error:
+            warnings.warn(f"no backup was made before the tables change: {error}", UserWarning, stacklevel=4)
+    migrate(db)
+    missing = lacking(db)
+    if missing:
+        raise damaged(folder, f"the database lacks {', '.join(missing[:3])}{' ...' * (len(missing) > 3)}")
 
 
 _ITEMS = (

@@ -1,21 +1,23 @@
-"""verify: every checksum of a collection, and what can be computed again."""
+"""verify: the database and every checksum of a collection."""
 
 from __future__ import annotations
 
 import os
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from dataclasses import replace as replaced
+from pathlib import Path
 
-import numpy as np
+from rankloom.collection._checks import THUMBNAILS, database_problems
+from rankloom.collection._files import vector_file
+from rankloom.collection._recompute import unknown_items
+from rankloom.collection.backup import backups
+from rankloom.collection.collection import Collection
+from rankloom.collection.damage import DATABASE, DamagedCollection
 
-from rankloom.collection._backfill import described_again
-from rankloom.collection._files import STORED, AppendFile, vector_file
-from rankloom.collection.collection import THUMBNAILS, Collection, StoredDescriptor
-from rankloom.collection.describing import Settings, as_stored
-from rankloom.collection.settings import settings_for
+__all__ = ["DamagedBlock", "VerifyReport", "damaged_blocks", "verify", "verify_folder"]
 
-__all__ = ["VerifyReport", "verify"]
+DamagedBlock = tuple[str, int, int]  # the file, where the block starts, its bytes
 
 
 @dataclass
@@ -37,6 +39,8 @@ class VerifyReport:
 def verify(collection: Collection, *, repair: bool = False, workers: int | None = None) -> VerifyReport:
     """Check the database and every block of vectors and thumbnails; on request compute damaged ones again.
 
+    A damaged database is repaired by `rankloom.collection.repair`, while nobody has the collection open.
+
     Parameters
     ----------
     collection : what to check.
@@ -44,101 +48,63 @@ def verify(collection: Collection, *, repair: bool = False, workers: int | None 
     workers : processes for that; None for one a core.
     """
     report = VerifyReport()
-    for (text,) in collection.db.execute("PRAGMA integrity_check").fetchall():
-        if text != "ok":
-            report.problems.append(f"database: {text}")
-    for one in collection.descriptors():
-        if one.rows != len(collection):
-            report.problems.append(f"{one.name} has {one.rows:,} of {len(collection):,} vectors; index again")
-    damaged = _damaged(collection, report)
-    if repair and damaged:
+    for problem in database_problems(collection.db, collection.folder):
+        report.problems.append(f"{DATABASE}: {problem}; rankloom repair saves what can be read")
+    for stored in collection.descriptors():
+        if stored.rows < len(collection):
+            report.problems.append(
+                f"{stored.name} has {stored.rows:,} of {len(collection):,} vectors; rankloom index computes the others"
+            )
+    unknown = unknown_items(collection)
+    if unknown:
+        report.problems.append(f"{len(unknown):,} items lack their description; rankloom repair describes them again")
+    blocks = [*damaged_blocks(collection, report)]
+    if repair and blocks:
+        from rankloom.collection.repair import compute_again
+
         count = os.cpu_count() or 1 if workers is None else workers
         with collection.indexing():
-            settings = settings_for(collection, None, (), ())
-            by_file = {vector_file(one.name, one.version): one for one in collection.descriptors()}
-            for file, start, size in damaged:
-                if file in by_file:
-                    _repair_vectors(collection, by_file[file], start, size, settings, count, report)
-                elif file == THUMBNAILS:
-                    _repair_thumbnails(collection, start, size, settings, count, report)
-                else:
-                    _drop(collection, file)  # of a descriptor that is not there any more
-                report.repaired += 1
+            report.lost = compute_again(collection, blocks, count)
+        report.repaired += len(blocks)
     return report
 
 
-def _damaged(collection: Collection, report: VerifyReport) -> list[tuple[str, int, int]]:
-    damaged = []
+def verify_folder(folder: str | os.PathLike[str]) -> VerifyReport:
+    """Check a collection that may be too damaged to be opened.
+
+    Parameters
+    ----------
+    folder : where it is.
+    """
+    path = Path(folder).absolute()
+    try:
+        with Collection(path) as collection:
+            return verify(collection)
+    except DamagedCollection as error:
+        copies = backups(path)
+        newest = f"the newest backup is of {copies[0].at:%Y-%m-%d %H:%M} UTC" if copies else "there is no backup"
+        return VerifyReport(problems=[f"{error}; {newest}"])
+
+
+def damaged_blocks(collection: Collection, report: VerifyReport) -> Iterator[DamagedBlock]:
+    """Every block whose bytes do not have their checksum; what is seen goes into the report."""
+    known = {vector_file(stored.name, stored.version) for stored in collection.descriptors()} | {THUMBNAILS}
     query = "SELECT file, start, bytes, crc FROM blocks ORDER BY file, start"
     for file, start, size, crc in collection.db.execute(query).fetchall():
         report.blocks += 1
         report.bytes += size
-        try:
-            with open(collection.folder / file, "rb") as handle:
-                handle.seek(start)
-                data = handle.read(size)
-        except FileNotFoundError:
-            data = b""
+        data = _read(collection.folder / file, start, size)
         if len(data) != size or zlib.crc32(data) != crc:
             why = "is too short" if len(data) != size else "has other content"
-            report.problems.append(f"{file} {why} at byte {start:,}")
-            damaged.append((file, start, size))
-    return damaged
+            cure = "computes it again" if file in known else "forgets it: no descriptor needs it"
+            report.problems.append(f"{file} {why} at byte {start:,}; rankloom repair {cure}")
+            yield file, start, size
 
 
-def _repair_vectors(
-    collection: Collection,
-    one: StoredDescriptor,
-    start: int,
-    size: int,
-    settings: Settings,
-    workers: int,
-    report: VerifyReport,
-) -> None:
-    width = one.dimension * STORED.itemsize
-    first, last = start // width + 1, (start + size) // width
-    some = replaced(settings, descriptors=(one.name,), tags=False)
-    found = [*described_again(collection, first, last, some, workers)]
-    lost = [number for number, item in found if item is None]
-    empty = np.zeros(one.dimension)
-    data = b"".join(as_stored(empty if item is None else item.vectors[one.name]) for _, item in found)
-    file = AppendFile(collection.folder / vector_file(one.name, one.version))
-    crc = file.write(start, data)
-    file.sync()
-    file.close()
-    with collection.transaction() as db:
-        key = (crc, vector_file(one.name, one.version), start)
-        db.execute("UPDATE blocks SET crc = ? WHERE file = ? AND start = ?", key)
-        db.executemany("INSERT OR IGNORE INTO missing VALUES (?, ?)", [(one.name, number) for number in lost])
-    report.lost += len(lost)
-
-
-def _repair_thumbnails(
-    collection: Collection, start: int, size: int, settings: Settings, workers: int, report: VerifyReport
-) -> None:
-    """New thumbnails go to the end of the file: they may be longer than the old ones."""
-    query = "SELECT id FROM items WHERE thumb_start >= ? AND thumb_start < ? ORDER BY id"
-    ids = [row[0] for row in collection.db.execute(query, (start, start + size)).fetchall()]
-    end = int(collection.db.execute("SELECT coalesce(max(thumb_start + thumb_bytes), 0) FROM items").fetchone()[0])
-    parts: list[tuple[int, bytes]] = []
-    some = replaced(settings, descriptors=(), tags=False)
-    for number, item in described_again(collection, ids[0], ids[-1], some, workers) if ids else ():
-        parts.append((number, b"" if item is None else item.thumbnail))
-    data = b"".join(part for _, part in parts)
-    file = AppendFile(collection.folder / THUMBNAILS)
-    crc = file.write(end, data)
-    file.sync()
-    file.close()
-    with collection.transaction() as db:
-        db.execute("DELETE FROM blocks WHERE file = ? AND start = ?", (THUMBNAILS, start))
-        if data:
-            db.execute("INSERT OR REPLACE INTO blocks VALUES (?, ?, ?, ?)", (THUMBNAILS, end, len(data), crc))
-        for number, part in parts:
-            db.execute("UPDATE items SET thumb_start = ?, thumb_bytes = ? WHERE id = ?", (end, len(part), number))
-            end += len(part)
-    report.lost += sum(not part for _, part in parts)
-
-
-def _drop(collection: Collection, file: str) -> None:
-    with collection.transaction() as db:
-        db.execute("DELETE FROM blocks WHERE file = ?", (file,))
+def _read(path: Path, start: int, size: int) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            file.seek(start)
+            return file.read(size)
+    except FileNotFoundError:
+        return b""

@@ -129,7 +129,8 @@ class SearchEngine:
 
     def _phi(self, snapshot: Snapshot) -> Phi:
         rows = partial(self._rows, snapshot)
-        return Phi(snapshot.names, snapshot.n_items, snapshot.counted, snapshot.basis, rows)
+        n_sampled = min(snapshot.counted, snapshot.n_items)  # a repair may have lost the last items
+        return Phi(snapshot.names, snapshot.n_items, n_sampled, snapshot.basis, rows)
 
     def _rows(self, snapshot: Snapshot, query: Query, rows: IntArray) -> FloatArray | None:
         """phi of a query for some rows; None if an example of the query is gone."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ from starlette.responses import FileResponse
 from starlette.staticfiles import StaticFiles
 
 from rankloom import __version__
+from rankloom.collection import Collection
 from rankloom.engine import Engine
 from rankloom.server.collection_routes import collection_routes
 from rankloom.server.context import Context
@@ -25,6 +27,7 @@ from rankloom.server.work import Jobs, Work
 
 __all__ = ["create_app"]
 
+BACKUP_SECONDS = 3600.0  # between two looks at whether today has a backup
 STATIC = Path(__file__).parent / "static"
 ERRORS: dict[int | str, dict[str, type[ErrorBody]]] = {
     status: {"model": ErrorBody} for status in (400, 401, 403, 404, 409, 411, 413, 415, 421, 422, 429, 500, 503)
@@ -58,7 +61,9 @@ def create_app(engine: Engine, settings: ServerSettings | None = None) -> FastAP
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         if not settings.read_only and not engine.neighbours_ready:
             context.jobs.start("neighbours", lambda progress: _done(engine.neighbours(progress)))
+        backups = asyncio.create_task(_daily_backups(context.collection))
         yield
+        backups.cancel()
         context.jobs.close()
         context.work.close()
 
@@ -79,6 +84,13 @@ def create_app(engine: Engine, settings: ServerSettings | None = None) -> FastAP
     app.mount("/static", _Page(directory=STATIC), name="static")
     app.add_middleware(Guard, settings=settings, metrics=context.metrics)
     return app
+
+
+async def _daily_backups(collection: Collection) -> None:
+    """Back up what was written, once a day; searches do not wait for it."""
+    while True:
+        await asyncio.sleep(BACKUP_SECONDS)
+        await asyncio.to_thread(collection.back_up_daily)
 
 
 def _done(_: object) -> str:

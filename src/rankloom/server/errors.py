@@ -15,6 +15,9 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
+from rankloom.collection import DamagedCollection
+from rankloom.collection.damage import explained
+
 __all__ = ["Refused", "add_error_handlers", "log_failure", "one_line"]
 
 logger = logging.getLogger("rankloom.server")
@@ -80,11 +83,19 @@ def add_error_handlers(app: FastAPI) -> None:
             return JSONResponse({"error": log_failure(error)}, 500)
         return JSONResponse({"error": one_line(error)}, 422)
 
-    @app.exception_handler(sqlite3.OperationalError)
-    async def busy(_: Request, error: sqlite3.OperationalError) -> JSONResponse:
-        if "locked" not in str(error) and "busy" not in str(error):
-            return JSONResponse({"error": log_failure(error)}, 500)
-        return Refused(503, "the collection is busy; try again in a moment", retry_after=2).response()
+    @app.exception_handler(DamagedCollection)
+    async def damaged(_: Request, error: DamagedCollection) -> JSONResponse:
+        logger.error("%s", error)
+        return Refused(503, "the collection is damaged; on the server, run: rankloom verify").response()
+
+    @app.exception_handler(sqlite3.DatabaseError)
+    async def database(request: Request, error: sqlite3.DatabaseError) -> JSONResponse:
+        if "locked" in str(error) or "busy" in str(error):
+            return Refused(503, "the collection is busy; try again in a moment", retry_after=2).response()
+        told = explained(request.app.state.context.collection.folder, error)
+        if isinstance(told, DamagedCollection):
+            return await damaged(request, told)
+        return JSONResponse({"error": log_failure(error)}, 500)
 
 
 def _meant(error: BaseException) -> bool:

@@ -113,7 +113,7 @@ def described_collection(
     progress : called with the number of files done, of all, and a text.
     """
     from rankloom.collection import Collection, index
-    from rankloom.collection.collection import DATABASE
+    from rankloom.collection.damage import DATABASE
     from rankloom.descriptors import PRESETS
 
     place = folder
