@@ -240,6 +240,38 @@ def test_several_examples_and_the_address(opened):
     assert page.locator(".chip select").first.input_value() == "2"
 
 
+def test_filters_alone_list_items_by_date(opened):
+    page = opened()
+    page.get_by_role("button", name="Filters").click()
+    page.get_by_label("Folder").select_option("pictures/coast")
+    found = results(page)
+    assert "in=pictures" in page.url
+    ask = """async (id) => (await (await fetch(`/api/items/${id}`)).json())"""
+    items = [page.evaluate(ask, number) for number in found]
+    assert {item["files"][0]["folder"] for item in items} == {"pictures/coast"}
+    assert [item["taken"] or "" for item in items] == sorted((item["taken"] or "" for item in items), reverse=True)
+    expect(page.locator(".status")).to_contain_text("newest first")
+    assert "score" not in page.locator(".tile").first.get_attribute("aria-label")
+    page.locator(".tile").first.hover()
+    expect(page.locator(".tile").first.locator(".act.right")).to_be_hidden()
+    keep(page, "list-light")
+    page.locator(".tile").first.click()
+    page.wait_for_selector("#viewer[open] dl")
+    assert page.locator("#viewer").get_by_role("button", name="Right").count() == 0
+    page.keyboard.press("Escape")
+    page.get_by_label("From", exact=True).fill("1y")
+    page.keyboard.press("Enter")
+    expect(page.locator(".notice")).to_contain_text("No item passes these filters")
+    keep(page, "list-nothing-light")
+    page.get_by_label("From", exact=True).fill("2024-02-31")
+    page.keyboard.press("Enter")
+    expect(page.locator(".notice")).to_contain_text("'2024-02-31' is no date; give 2024, 2024-05")
+    keep(page, "bad-date-light")
+    page.get_by_role("button", name="Clear the filters").click()
+    page.wait_for_selector(".welcome")
+    page.complaints[:] = [one for one in page.complaints if "422" not in one]
+
+
 # Marking -------------------------------------------------------------------------------------------------------------
 
 

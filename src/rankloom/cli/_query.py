@@ -43,6 +43,18 @@ def read_query(
     return Query(" ".join(text), tuple(examples), Filters(**filters), concept=concept)
 
 
+def read_date(_: click.Context, __: click.Parameter, text: str | None) -> str | None:
+    """A date as it was given, if it is one; relative ones are resolved by the search."""
+    from rankloom.dates import start_of
+
+    if text is not None:
+        try:
+            start_of(text)
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from None
+    return text
+
+
 def _region(text: str) -> tuple[float, float, float, float]:
     try:
         left, top, right, bottom = (float(part) for part in text.split(","))

@@ -24,7 +24,7 @@ __all__ = ["Answer", "Followed", "Found", "Ranking"]
 
 class Found(NamedTuple):
     """A result: place, item, file, score; times of a shot; what each part added; the grade given to it in this search;
-    and its near duplicates that were left out."""
+    its near duplicates that were left out; which of two models chose it; when it was taken."""
 
     rank: int
     id: int
@@ -36,6 +36,7 @@ class Found(NamedTuple):
     mark: float | None = None
     duplicates: tuple[int, ...] = ()
     team: int | None = None
+    taken: str | None = None
 
 
 @dataclass(frozen=True)

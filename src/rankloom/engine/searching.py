@@ -20,13 +20,14 @@ from rankloom.engine.answers import Answer, Found, Ranking
 from rankloom.engine.arranging import METHODS, collapsed, diversified, reranked
 from rankloom.engine.cutoff import suggest_cutoff
 from rankloom.engine.examples import Examples
+from rankloom.engine.filtering import allowed_by, newest_first
 from rankloom.engine.following import follow as follow_told
 from rankloom.engine.following import offsets_of, told_by
 from rankloom.engine.graphs import Graphs
 from rankloom.engine.library import Library, LibraryState
 from rankloom.engine.scorers import RankerScorer, Scorer, WeightScorer
 from rankloom.engine.settings import Settings
-from rankloom.engine.snapshot import FACES, TAGS, TEXT, Snapshot, allowed_by, state_of, take_snapshot
+from rankloom.engine.snapshot import FACES, TAGS, TEXT, Snapshot, state_of, take_snapshot
 from rankloom.engine.view import View
 from rankloom.features import Features
 from rankloom.index import ExactIndex, Index
@@ -159,7 +160,7 @@ class SearchEngine:
 
     def _features(self, snapshot: Snapshot, query: Query) -> Features:
         if query.empty:
-            raise ValueError("the query is empty: give words or an example")
+            raise ValueError("the query is empty: give words, an example or a concept")
         if query.concept is not None and query.concept not in snapshot.concepts:
             known = ", ".join(snapshot.concepts) or "none"
             raise ValueError(f"there is no concept {query.concept!r}; known are {known}")
@@ -320,7 +321,7 @@ class SearchEngine:
         diversity: float = 0.0,
         method: str = "experts",
     ) -> Answer:
-        """The best k items.
+        """The best k items; with filters alone the items that pass them, the newest first.
 
         Parameters
         ----------
@@ -340,6 +341,10 @@ class SearchEngine:
             raise ValueError(f"diversity must be from 0 to 1, got {diversity!r}")
         if method not in METHODS:
             raise ValueError(f"unknown method {method!r}; known are {', '.join(METHODS)}")
+        if query.lists:
+            if method != "experts" or diversity:
+                raise ValueError("method and diversity arrange ranked results: give words or an example, too")
+            return self._list(query, k, offset, explain=explain, collapse=collapse)
         ranking = self.rank(query, user=user, diffusion=diffusion, follow=follow)
         order, total = self._ordered(ranking)
         others: dict[int, list[int]] = {}
@@ -362,8 +367,27 @@ class SearchEngine:
                     why[method] = float(moved[row])
             score = float(total[row] + moved[row])
             more = (why, ranking.told.grades.get(item.id), tuple(others.get(row, ())))
-            found.append(Found(place, item.id, item.path, score, item.start, item.end, *more))
+            found.append(Found(place, item.id, item.path, score, item.start, item.end, *more, taken=item.taken))
         return Answer(tuple(found), len(order), cut, ranking.spread is not None, ranking.told.n_marks)
+
+    def _list(self, query: Query, k: int, offset: int, *, explain: bool, collapse: bool) -> Answer:
+        """The items that pass the filters, the newest first; nothing ranks them, so each has the score 0."""
+        view = self._view()
+        order = newest_first(self.collection, query.filters, view.snapshot.n_items)
+        order = order[view.snapshot.present[order]]
+        others: dict[int, list[int]] = {}
+        if collapse:
+            order, others = collapsed(order, self._groups(view))
+        why: dict[str, float] | None = {} if explain else None
+        items = self.collection.items((order[offset : offset + k] + 1).tolist())
+        hits = tuple(
+            Found(
+                place, item.id, item.path, 0.0, item.start, item.end, why, None,
+                tuple(others.get(item.id - 1, ())), taken=item.taken,
+            )
+            for place, item in enumerate(items, offset + 1)
+        )  # fmt: skip
+        return Answer(hits, len(order))
 
     def _ordered(self, ranking: Ranking) -> tuple[IntArray, FloatArray]:
         """The rows of all results, best first, and all scores; ties by row number."""

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from rankloom.collection import Collection
 from rankloom.engine import CONCEPT, FACES, TAGS, TEXT, Engine
+from rankloom.engine.filtering import naming
 from rankloom.queries import Example, Filters, Query
 from rankloom.server.errors import Refused
 from rankloom.server.metrics import Metrics
@@ -74,7 +75,15 @@ class Context:
                 query = "SELECT 1 FROM files WHERE path > ? AND path < ? LIMIT 1"
                 if self.collection.db.execute(query, (prefix, path + chr(ord(os.sep) + 1))).fetchone():
                     return path
-        raise Refused(422, "filters.folder: the collection has no such folder")
+        raise Refused(422, f"filters.folder: no indexed file is in it; {naming(self.folders())}")
+
+    def folders(self) -> list[str]:
+        """The folders that hold files, and those above them, as labels."""
+        roots = self.roots()
+        folders = {os.path.dirname(path) for (path,) in self.collection.db.execute("SELECT path FROM files")}
+        labels = {self.label(folder, roots) for folder in folders}
+        above = {label.rsplit("/", depth)[0] for label in labels for depth in range(1, label.count("/") + 1)}
+        return sorted(labels | above)
 
     # Queries ----------------------------------------------------------------------------------------------------------
 

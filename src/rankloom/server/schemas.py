@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from rankloom.dates import start_of
 
 __all__ = [
     "CompareRequest", "ConceptRequest", "Contribution", "ErrorBody", "ExampleModel", "ExpertsRequest", "ExplainRequest",
@@ -19,8 +21,18 @@ MarkId = Annotated[int, Field(ge=1, le=2**53, strict=True)]
 Weight = Annotated[float, Field(ge=-10, le=10, allow_inf_nan=False)]
 Key = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[0-9A-Za-z_-]+$")]
 Name = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f\x7f]*\S[^\x00-\x1f\x7f]*$")]
-Date = Annotated[str, Field(pattern=r"^[0-9]{4}(-[0-9]{2}(-[0-9]{2})?)?$")]
 Method = Annotated[str, Field(max_length=40, pattern=r"^[a-z0-9_]+$")]
+
+
+def _date(text: str) -> str:
+    start_of(text)  # raises
+    return text
+
+
+Date = Annotated[
+    str, Field(max_length=40, description="2024, 2024-05, 2024-05-17, 2024-05-17T12:30, today, yesterday, 30d ..."),
+    AfterValidator(_date),
+]  # fmt: skip
 
 
 class _Model(BaseModel):
@@ -48,7 +60,7 @@ class ExampleModel(_Model):
 
 
 class FiltersModel(_Model):
-    """What results must be."""
+    """What results must be; without words, examples and a concept the items that pass are listed, newest first."""
 
     folder: str | None = Field(None, max_length=1000, description="As /api/collection names folders.")
     kind: Literal["picture", "shot"] | None = None

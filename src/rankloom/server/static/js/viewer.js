@@ -3,6 +3,7 @@
 import { get } from "./api.js";
 import { $, button, clock, date, h, icon, put, thumbnail } from "./dom.js";
 import { isRight, isWrong } from "./grid.js";
+import { isList } from "./state.js";
 
 const SOURCES = { caption: "Caption", embedded: "In the file", sidecar: "Beside the file", subtitle: "Subtitle", tag: "Automatic", name: "File name", folder: "Folder" };
 
@@ -71,6 +72,7 @@ export function makeViewer(app) {
   function draw() {
     if (!hit) return;
     const index = app.grid.hits.findIndex((one) => one.id === hit.id);
+    const listed = isList(app.query), marking = !app.readOnly && !listed;
     const focused = dialog.contains(document.activeElement) ? document.activeElement.dataset.name : null;
     const tool = (name, text, symbol, action, extra = {}) => button(text, { symbol, "data-name": name, onclick: action, ...extra });
     dialog.setAttribute("aria-label", `Result ${hit.rank}: ${hit.caption || hit.name}`);
@@ -82,10 +84,10 @@ export function makeViewer(app) {
       h("div", { class: "about" },
         h("h2", {}, hit.caption || hit.name),
         h("div", { class: "buttons" },
-          app.readOnly ? null : tool("right", "Right", "right", () => mark(1), { kind: "right", "aria-pressed": String(isRight(hit)) }),
-          app.readOnly ? null : tool("wrong", "Wrong", "wrong", () => mark(0), { kind: "wrong", "aria-pressed": String(isWrong(hit)) }),
+          !marking ? null : tool("right", "Right", "right", () => mark(1), { kind: "right", "aria-pressed": String(isRight(hit)) }),
+          !marking ? null : tool("wrong", "Wrong", "wrong", () => mark(0), { kind: "wrong", "aria-pressed": String(isWrong(hit)) }),
           tool("similar", "More like this", "similar", similar),
-          tool("why", "Why here", "why", why)),
+          listed ? null : tool("why", "Why here", "why", why)),
         facts(),
         item?.shots.length > 1 ? strip() : null));
     (dialog.querySelector(`[data-name="${focused ?? "right"}"]:not([disabled])`) ?? dialog.querySelector(".shut")).focus();

@@ -2,7 +2,7 @@
 
 import { post } from "./api.js";
 import { expertName, h, number, put, signed, thumbnail } from "./dom.js";
-import { forServer } from "./state.js";
+import { forServer, isList } from "./state.js";
 
 const KINDS = { neighbour: "Its neighbours", mark: "Your marks" };
 const OTHERS = { "nearer than the rest": "What others have too", start: "Start of the model" };
@@ -15,6 +15,7 @@ export function makeWhy(app) {
   async function show(hit) {
     asked += 1;
     const mine = asked;
+    if (isList(app.query)) return put(root, h("p", { class: "hint" }, "Filters alone list items by date: there is no score to take apart."));
     if (!hit) return put(root, h("p", { class: "hint" }, "Choose a result: its score is taken apart here."));
     if (root.dataset.item !== String(hit.id)) put(root, head(hit), h("p", { class: "hint" }, "One moment…"));
     root.dataset.item = hit.id;
