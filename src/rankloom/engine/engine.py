@@ -27,6 +27,7 @@ from rankloom.engine.scorers import Scorer, WeightScorer
 from rankloom.engine.searching import SearchEngine
 from rankloom.engine.suggesting import most_telling
 from rankloom.interleaving import team_draft
+from rankloom.names import check_name
 from rankloom.queries import Query
 from rankloom.rankers import Ranker
 from rankloom.significance import Comparison
@@ -170,8 +171,7 @@ class Engine(SearchEngine):
 
     def save_search(self, name: str, query: Query, user: str = "") -> None:
         """Keep a query by a name; one of the same name is replaced."""
-        if not name.strip():
-            raise ValueError("a saved search needs a name")
+        check_name(name, "a saved search")
         kept = json.dumps(self._examples.keyed(query, keep=True).to_json())
         with self.collection.transaction() as db:
             db.execute("INSERT OR REPLACE INTO saved VALUES (?, ?, ?, ?)", (user, name, kept, now()))

@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from rankloom.dates import start_of
+from rankloom.names import LONGEST, check_name
 
 __all__ = [
     "CompareRequest", "ConceptRequest", "Contribution", "ErrorBody", "ExampleModel", "ExpertsRequest", "ExplainRequest",
@@ -35,8 +36,13 @@ Date = Annotated[
 ]  # fmt: skip
 
 
+
+def _name(what: str) -> AfterValidator:
+    return AfterValidator(lambda name: check_name(name, what))
+
+
 class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)  # no 10.0, "10" or true where a whole number is expected
 
 
 class ErrorBody(BaseModel):
@@ -224,7 +230,7 @@ class UseRequest(_Model):
 class ConceptRequest(_Model):
     """A concept from examples: items, or the marks of a query."""
 
-    name: Name
+    name: Annotated[str, Field(max_length=LONGEST), _name("a concept")]
     positive: list[ItemId] = Field(default_factory=list, max_length=MOST)
     negative: list[ItemId] = Field(default_factory=list, max_length=MOST)
     query: QueryModel | None = None
@@ -234,7 +240,7 @@ class ConceptRequest(_Model):
 class SavedRequest(_Model):
     """A search to keep under a name."""
 
-    name: Name
+    name: Annotated[str, Field(max_length=LONGEST), _name("a saved search")]
     query: QueryModel
 
 

@@ -44,7 +44,7 @@ export function makeTools(app) {
 
   async function saved(close) {
     const list = await get("saved").catch((error) => { toast(error.message, "bad"); return []; });
-    const name = h("input", { type: "text", maxlength: "60", placeholder: "Name", "aria-label": "Name for this search", value: app.query.text.trim() });
+    const name = h("input", { type: "text", maxlength: "60", placeholder: "Name", "aria-label": "Name for this search", value: app.query.text.replace(/[^\p{L}\p{M}\p{N} _-]/gu, "").trim() });
     const form = h("form", { class: "inline", onsubmit: async (event) => {
       event.preventDefault();
       try {

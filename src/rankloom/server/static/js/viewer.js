@@ -1,11 +1,11 @@
 // One item large: the picture, or just its shot of the video; the other shots on a strip; what is known of it.
 
 import { get } from "./api.js";
-import { $, button, clock, date, h, icon, put, thumbnail } from "./dom.js";
+import { $, button, clock, date, h, icon, put, table, thumbnail } from "./dom.js";
 import { isRight, isWrong } from "./grid.js";
 import { isList } from "./state.js";
 
-const SOURCES = { caption: "Caption", embedded: "In the file", sidecar: "Beside the file", subtitle: "Subtitle", tag: "Automatic", name: "File name", folder: "Folder" };
+const SOURCES = table({ caption: "Caption", embedded: "In the file", sidecar: "Beside the file", subtitle: "Subtitle", tag: "Automatic", name: "File name", folder: "Folder" });
 
 /** `app` has `grid`, `mark`, `similar`, `why`, `readOnly`. */
 export function makeViewer(app) {

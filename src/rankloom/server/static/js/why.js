@@ -1,11 +1,11 @@
 // "Why here": what each expert, neighbour and mark added to a score; and why one item is above another.
 
 import { post } from "./api.js";
-import { expertName, h, number, put, signed, thumbnail } from "./dom.js";
+import { expertName, h, number, put, signed, table, thumbnail } from "./dom.js";
 import { forServer, isList } from "./state.js";
 
-const KINDS = { neighbour: "Its neighbours", mark: "Your marks" };
-const OTHERS = { "nearer than the rest": "What others have too", start: "Start of the model" };
+const KINDS = table({ neighbour: "Its neighbours", mark: "Your marks" });
+const OTHERS = table({ "nearer than the rest": "What others have too", start: "Start of the model" });
 
 /** Draws into the panel. `app` has `query`, `plain`, `grid`. */
 export function makeWhy(app) {
