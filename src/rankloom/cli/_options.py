@@ -15,6 +15,9 @@ RANKER_NAMES = (
     "lambdamart, rankboost, irankboost, softcascade, car"
 )
 
+# A file that is read: one that is not there is named at once, before anything heavy is loaded.
+InputFile = click.Path(exists=True, dir_okay=False)
+
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object a line instead of tables.")
 policy_option = click.option(
     "--policy", default="trec", show_default=True, help="Conventions: trec, letor4, sklearn, lightgbm or xgboost."

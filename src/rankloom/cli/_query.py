@@ -7,10 +7,12 @@ from typing import Any
 
 import click
 
+from rankloom.cli._options import InputFile
+
 _OPTIONS = (
     click.argument("text", nargs=-1),
-    click.option("--like", multiple=True, type=click.Path(dir_okay=False), help="A picture of what is wanted."),
-    click.option("--unlike", multiple=True, type=click.Path(dir_okay=False), help="A picture of what is not wanted."),
+    click.option("--like", multiple=True, type=InputFile, help="A picture of what is wanted."),
+    click.option("--unlike", multiple=True, type=InputFile, help="A picture of what is not wanted."),
     click.option("--item", "items", multiple=True, type=int, help="An item of the collection as an example."),
     click.option("--region", help="The part of the picture of --like that counts: left,top,right,bottom from 0 to 1."),
     click.option("--concept", help="A concept that results should show."),

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import click
 
-from rankloom.cli._options import collection_folder, collection_option, json_option
+from rankloom.cli._options import InputFile, collection_folder, collection_option, json_option
 from rankloom.cli._output import emit, file_progress, table
 
 
 @click.command()
-@click.argument("paths", nargs=-1, type=click.Path())
+@click.argument("paths", nargs=-1, type=click.Path(exists=True))
 @collection_option
 @click.option("--preset", help="Descriptors to compute: fast (at first), paper36 or full.")
 @click.option(
     "--descriptor", "descriptors", multiple=True, help="A descriptor to compute in addition; may be repeated."
 )
-@click.option("--captions", type=click.Path(dir_okay=False), help="A CSV or TSV file with captions.")
+@click.option("--captions", type=InputFile, help="A CSV or TSV file with captions.")
 @click.option("--path-column", default="path", show_default=True, help="Its column with the paths.")
 @click.option("--text-column", default="caption", show_default=True, help="Its column with the captions.")
 @click.option("--workers", type=click.IntRange(min=0), help="Processes; one a core unless given, 0 for none.")
@@ -228,9 +228,9 @@ def list_descriptors(as_json: bool) -> None:
 
 @descriptors.command("add")
 @click.argument("name")
-@click.option("--image-onnx", required=True, type=click.Path(dir_okay=False), help="The image encoder.")
-@click.option("--text-onnx", type=click.Path(dir_okay=False), help="The text encoder of the same space.")
-@click.option("--tokenizer", type=click.Path(dir_okay=False), help="Its tokenizer.json.")
+@click.option("--image-onnx", required=True, type=InputFile, help="The image encoder.")
+@click.option("--text-onnx", type=InputFile, help="The text encoder of the same space.")
+@click.option("--tokenizer", type=InputFile, help="Its tokenizer.json.")
 @collection_option
 def add_descriptor(
     name: str, image_onnx: str, text_onnx: str | None, tokenizer: str | None, collection: str | None

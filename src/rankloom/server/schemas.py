@@ -36,7 +36,6 @@ Date = Annotated[
 ]  # fmt: skip
 
 
-
 def _name(what: str) -> AfterValidator:
     return AfterValidator(lambda name: check_name(name, what))
 
