@@ -8,10 +8,10 @@ __all__ = ["LONGEST", "check_name"]
 
 LONGEST = 100
 # What every object of JavaScript has already: a program that keeps things by name in a plain object would find these.
-_OWNED = frozenset(
-    """__proto__ __defineGetter__ __defineSetter__ __lookupGetter__ __lookupSetter__ constructor hasOwnProperty
-    isPrototypeOf propertyIsEnumerable prototype toLocaleString toString valueOf""".split()
-)
+_OWNED = (
+    "__proto__", "__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__", "constructor",
+    "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "prototype", "toLocaleString", "toString", "valueOf",
+)  # fmt: skip
 
 
 def check_name(name: str, what: str) -> str:

@@ -151,22 +151,37 @@ def verify(collection: str | None, repair: bool, workers: int | None, as_json: b
 @click.command()
 @click.argument("output", type=click.Path(dir_okay=False))
 @collection_option
-@click.option("--marks", is_flag=True, help="Write the judgements as TREC qrels instead of the items.")
+@click.option("--marks", is_flag=True, help="Write the marks instead: a table, or else TREC qrels.")
+@click.option("--user", help="Only the marks of this user; without it those of all.")
 @json_option
-def export(output: str, collection: str | None, marks: bool, as_json: bool) -> None:
-    """Write the items of a collection to OUTPUT (.csv, .tsv or .parquet), or its judgements.
+def export(output: str, collection: str | None, marks: bool, user: str | None, as_json: bool) -> None:
+    """Write the items of a collection to OUTPUT (.csv, .tsv or .parquet), or its marks.
+
+    Marks go to a table with a column for the user if OUTPUT ends so, else to TREC qrels, which `feedback --import`
+    takes in. TREC qrels have one grade a query and item: where several users judged the same, choose one.
 
     \b
     Example:
       rankloom export items.csv
       rankloom export qrels.txt --marks
+      rankloom export marks.csv --marks --user anna
     """
     from rankloom.collection import Collection, export_items, export_marks
 
+    if user is not None and not marks:
+        raise click.UsageError("--user goes with --marks: items belong to nobody")
     with Collection(collection_folder(collection)) as opened:
-        count = export_marks(opened, output) if marks else export_items(opened, output)
-    what = "judgements" if marks else "items"
-    emit({what: count, "output": output}) if as_json else click.echo(f"{count:,} {what} -> {output}")
+        if not marks:
+            count = export_items(opened, output)
+            emit({"items": count, "output": output}) if as_json else click.echo(f"{count:,} items -> {output}")
+            return
+        count, left_out = export_marks(opened, output, user)
+    if as_json:
+        emit({"marks": count, "left_out": left_out, "output": output})
+        return
+    click.echo(f"{count:,} marks -> {output}")
+    if left_out:
+        click.echo(f"{left_out:,} preferences left out, as TREC qrels have grades only; a .csv file has them", err=True)
 
 
 @click.command()

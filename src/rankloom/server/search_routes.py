@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-from collections.abc import Iterable
 from time import perf_counter
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
+from rankloom import core
+from rankloom.collection.export import MARK_COLUMNS, csv_text, mark_rows, trec_qrels
+from rankloom.collection.marks import judgements
+from rankloom.datasets.trec import qid_to_trec, run_text
 from rankloom.server.context import Context
 from rankloom.server.errors import Refused
 from rankloom.server.guard import user_of
@@ -115,41 +116,23 @@ def _results_file(context: Context, asked: ExportRequest, user: str) -> str:
     query = context.query(asked.query)
     answer = context.engine.search(query, asked.k, user=user)
     if asked.format == "trec":
-        return "".join(f"{_word(query.qid)} Q0 {one.id} {one.rank} {one.score:.9g} rankloom\n" for one in answer)
+        if query.lists:
+            raise Refused(422, "format: a TREC run needs scores, and filters alone only list items; take csv or json")
+        run = [core.Hit(hit.rank, str(hit.id), hit.score) for hit in answer]
+        return run_text({qid_to_trec(query.qid): run})
     hits = [hit.model_dump(exclude={"why"}) for hit in context.hits(answer)]
     if asked.format == "csv":
-        return _csv(hits, [name for name in Hit.model_fields if name != "why"])
+        return csv_text(hits, [name for name in Hit.model_fields if name != "why"])
     return json.dumps({"query": context.query_json(query), "results": hits}, ensure_ascii=False, indent=1) + "\n"
 
 
 def _marks_file(context: Context, asked: ExportRequest, user: str) -> str:
+    """The marks of one user; a browser's number for its user is nothing to hand on."""
     query = None if asked.query is None else context.query(asked.query)
-    marks = context.engine.marks(query, user=user)
+    standing = context.engine.marks(query, user=user)
     if asked.format == "trec":
-        return "".join(f"{_word(one.qid)} 0 {one.item} {one.grade:g}\n" for one in marks if one.over is None)
-    rows = [
-        {"id": one.id, "query": one.qid, "item": one.item, "grade": one.grade, "over": one.over, "at": one.at}
-        for one in marks
-    ]
-    if asked.format == "csv":
-        return _csv(rows, ["id", "query", "item", "grade", "over", "at"])
-    return json.dumps(rows, ensure_ascii=False, indent=1) + "\n"
-
-
-def _word(qid: str) -> str:
-    """A query's name as TREC files take it: without blanks."""
-    return "_".join(qid.split()) or "_"
-
-
-def _csv(rows: Iterable[dict[str, Any]], columns: list[str]) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
-    writer.writeheader()
-    for row in rows:
-        writer.writerow({name: _harmless(value) for name, value in row.items()})
-    return text.getvalue()
-
-
-def _harmless(value: Any) -> Any:
-    """A caption that begins like a formula must not be one when a spreadsheet opens the file."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
+        wanted = {mark.id for mark in standing}
+        return trec_qrels([mark for mark in judgements(context.collection, user) if mark.id in wanted])
+    columns = [name for name in MARK_COLUMNS if name != "user"]
+    rows = [{name: row[name] for name in columns} for row in mark_rows(standing)]
+    return csv_text(rows, columns) if asked.format == "csv" else json.dumps(rows, ensure_ascii=False, indent=1) + "\n"
