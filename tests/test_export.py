@@ -161,3 +161,21 @@ def test_no_text_is_a_formula(pictures, tmp_path):
         assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@"))]
         if not name.startswith("items"):  # what those begin with is a path, or the words of a name
             assert "'=1+1 boat" in {cell.removesuffix(".png") for cell in cells}
+
+
+def test_results_are_exported_as_they_were_searched(folder):
+    query = {"examples": [{"item": 1}]}
+    options = ({"diffusion": False}, {"method": "smooth"}, {"collapse": True}, {"diversity": 0.7}, {})
+    with client(folder) as web:
+        orders = []
+        for option in options:
+            hits = web.post("/api/search", json={"query": query, **option}).json()["hits"]
+            body = {"query": query, **option}
+            written = web.post("/api/export", json={**body, "format": "json"}).json()["results"]
+            assert [(hit["id"], hit["score"]) for hit in written] == [(hit["id"], hit["score"]) for hit in hits]
+            run = pytrec_eval.parse_run(web.post("/api/export", json={**body, "format": "trec"}).text.splitlines())
+            ((_, scores),) = run.items()
+            ranked = sorted(scores, key=lambda item: -scores[item])
+            assert ranked == [str(hit["id"]) for hit in hits]
+            orders.append(tuple((hit["id"], round(hit["score"], 6)) for hit in hits))
+    assert len({*orders}) >= 3  # the options matter here

@@ -73,17 +73,16 @@ def search(
     query = read_query(**asked, folder=folder, kind=kind, after=after, before=before, has_text=has_text)
     with Collection(collection_folder(collection)) as opened:
         engine = Engine(opened)
+        scores: dict[str, Any] = {"user": user, "diffusion": not no_diffusion, "follow": not no_marks}
         if above:
-            _show_difference(engine.compare(query, *above, user=user, diffusion=not no_diffusion), above, as_json)
+            differences = engine.compare(query, *above, **scores, collapse=collapse, method=method)
+            _show_difference(differences, above, as_json)
             return
-        found = (
-            engine.suggest(query, k, user)
-            if suggest
-            else engine.search(
-                query, k, user=user, diffusion=not no_diffusion, follow=not no_marks, explain=explain,
-                collapse=collapse, diversity=diversity, method=method,
-            )
-        )  # fmt: skip
+        if suggest:
+            found = engine.suggest(query, k, **scores)
+        else:
+            arranged: dict[str, Any] = {"collapse": collapse, "diversity": diversity, "method": method}
+            found = engine.search(query, k, **scores, **arranged, explain=explain)
     if not found:
         click.echo(_nothing(query), err=True)
     elif as_json:

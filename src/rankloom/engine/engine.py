@@ -299,7 +299,9 @@ class Engine(SearchEngine):
 
     # What to ask -----------------------------------------------------------------------------------------------------
 
-    def suggest(self, query: Query, n: int = 5, user: str = "") -> Answer:
+    def suggest(
+        self, query: Query, n: int = 5, user: str = "", *, diffusion: bool = True, follow: bool = True
+    ) -> Answer:
         """The items whose mark would teach most: those of which it is least sure, and unlike each other.
 
         Parameters
@@ -307,10 +309,11 @@ class Engine(SearchEngine):
         query : what is looked for.
         n : how many.
         user : whose marks are followed.
+        diffusion, follow : as for `search`.
         """
         if n < 1:
             raise ValueError(f"n must be at least 1, got {n!r}")
-        ranking = self.rank(query, user=user)
+        ranking = self.rank(query, user=user, diffusion=diffusion, follow=follow)
         allowed = self._allowed(ranking)
         allowed[[item - 1 for item in ranking.told.grades]] = False
         chosen = most_telling(ranking, allowed, n, lambda row: self._column(ranking.view, row + 1))

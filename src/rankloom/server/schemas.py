@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from rankloom.dates import start_of
+from rankloom.engine.answers import Kind
 from rankloom.names import LONGEST, check_name
 
 __all__ = [
@@ -84,24 +85,34 @@ class QueryModel(_Model):
     filters: FiltersModel = Field(default_factory=lambda: FiltersModel.model_validate({}))
 
 
-class SearchRequest(_Model):
+class Scored(_Model):
+    """The options of a search that its scores depend on; who explains or exports them must give the same."""
+
+    diffusion: bool = True
+    collapse: bool = False
+    method: Method = "experts"
+
+
+class _Arranged(Scored):
+    """The options of a search that its order depends on."""
+
+    diversity: float = Field(0.0, ge=0, le=1, allow_inf_nan=False)
+
+
+class SearchRequest(_Arranged):
     """A search."""
 
     query: QueryModel
     k: int = Field(200, ge=1, le=MOST)
     offset: int = Field(0, ge=0, le=1_000_000)
     explain: bool = False
-    diffusion: bool = True
-    collapse: bool = False
-    diversity: float = Field(0.0, ge=0, le=1, allow_inf_nan=False)
-    method: Method = "experts"
 
 
 class Contribution(BaseModel):
     """A part of a score; all of them sum to it."""
 
     name: str
-    kind: Literal["expert", "text", "concept", "neighbour", "mark", "other"]
+    kind: Kind
     value: float
     item: int | None = None
 
@@ -172,15 +183,14 @@ class MarksRequest(_Model):
     query: QueryModel | None = None
 
 
-class ExplainRequest(_Model):
+class ExplainRequest(Scored):
     """Why is this item where it is."""
 
     query: QueryModel
     item: ItemId
-    diffusion: bool = True
 
 
-class CompareRequest(_Model):
+class CompareRequest(Scored):
     """Why is one item above another."""
 
     query: QueryModel
@@ -193,10 +203,11 @@ class SuggestRequest(_Model):
 
     query: QueryModel
     n: int = Field(5, ge=1, le=100)
+    diffusion: bool = True
 
 
-class ExportRequest(_Model):
-    """Results of a query, or this user's marks, as a file."""
+class ExportRequest(_Arranged):
+    """Results of a search, or this user's marks, as a file."""
 
     what: Literal["results", "marks"] = "results"
     format: Literal["json", "csv", "trec"] = "json"

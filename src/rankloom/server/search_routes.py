@@ -20,6 +20,7 @@ from rankloom.server.schemas import (
     ExplainRequest,
     ExportRequest,
     Hit,
+    Scored,
     SearchRequest,
     SearchResponse,
     SuggestRequest,
@@ -46,12 +47,9 @@ def search_routes(context: Context) -> APIRouter:
         user = user_of(request)
 
         def run() -> dict[str, Any]:
-            ranking = engine.rank(context.query(asked.query), user=user, diffusion=asked.diffusion)
-            total = ranking.total
-            if asked.item > len(total):
-                raise Refused(404, f"there is no item {asked.item}")
-            parts = context.contributions(ranking.why(asked.item - 1))
-            return {"item": asked.item, "score": float(total[asked.item - 1]), "why": [_plain(one) for one in parts]}
+            (why,) = engine.explain(context.query(asked.query), [asked.item], user=user, **_scored(asked))
+            parts = context.contributions(why)
+            return {"item": asked.item, "score": sum(why.values()), "why": [_plain(part) for part in parts]}
 
         return await work.search(run)
 
@@ -61,11 +59,13 @@ def search_routes(context: Context) -> APIRouter:
         user = user_of(request)
 
         def run() -> dict[str, Any]:
-            differences = engine.compare(context.query(asked.query), asked.a, asked.b, user=user)
+            differences = engine.compare(
+                context.query(asked.query), asked.a, asked.b, user=user, **_scored(asked)
+            )  # fmt: skip
             parts = context.contributions(differences)
             return {
                 "a": asked.a, "b": asked.b, "difference": sum(differences.values()),
-                "why": [_plain(one) for one in parts],
+                "why": [_plain(part) for part in parts],
             }  # fmt: skip
 
         return await work.search(run)
@@ -74,7 +74,12 @@ def search_routes(context: Context) -> APIRouter:
     async def suggest(asked: SuggestRequest, request: Request) -> list[Hit]:
         """The results whose marks would teach most."""
         user = user_of(request)
-        return await work.search(lambda: context.hits(engine.suggest(context.query(asked.query), asked.n, user=user)))
+
+        def run() -> list[Hit]:
+            query = context.query(asked.query)
+            return context.hits(engine.suggest(query, asked.n, user=user, diffusion=asked.diffusion))
+
+        return await work.search(run)
 
     @router.post("/export", response_class=Response)
     async def export(asked: ExportRequest, request: Request) -> Response:
@@ -93,8 +98,8 @@ def search_routes(context: Context) -> APIRouter:
 def _search(context: Context, asked: SearchRequest, user: str) -> SearchResponse:
     began = perf_counter()
     answer = context.engine.search(
-        context.query(asked.query), asked.k, offset=asked.offset, user=user, diffusion=asked.diffusion,
-        explain=asked.explain, collapse=asked.collapse, diversity=asked.diversity, method=asked.method,
+        context.query(asked.query), asked.k, offset=asked.offset, user=user, explain=asked.explain,
+        diversity=asked.diversity, **_scored(asked),
     )  # fmt: skip
     return SearchResponse(
         total=answer.total,
@@ -106,6 +111,11 @@ def _search(context: Context, asked: SearchRequest, user: str) -> SearchResponse
     )
 
 
+def _scored(asked: Scored) -> dict[str, Any]:
+    """The options that scores depend on, as the engine takes them."""
+    return {"diffusion": asked.diffusion, "collapse": asked.collapse, "method": asked.method}
+
+
 def _plain(part: Any) -> dict[str, Any]:
     found: dict[str, Any] = part.model_dump(exclude_none=True)
     return found
@@ -114,11 +124,12 @@ def _plain(part: Any) -> dict[str, Any]:
 def _results_file(context: Context, asked: ExportRequest, user: str) -> str:
     assert asked.query is not None
     query = context.query(asked.query)
-    answer = context.engine.search(query, asked.k, user=user)
+    answer = context.engine.search(query, asked.k, user=user, diversity=asked.diversity, **_scored(asked))
     if asked.format == "trec":
         if query.lists:
             raise Refused(422, "format: a TREC run needs scores, and filters alone only list items; take csv or json")
-        run = [core.Hit(hit.rank, str(hit.id), hit.score) for hit in answer]
+        # Readers of runs order them by score, which is not the order of results that were made to differ.
+        run = [core.Hit(hit.rank, str(hit.id), 1 / hit.rank if asked.diversity else hit.score) for hit in answer]
         return run_text({qid_to_trec(query.qid): run})
     hits = [hit.model_dump(exclude={"why"}) for hit in context.hits(answer)]
     if asked.format == "csv":

@@ -234,7 +234,11 @@ export class App {
   async afterMarks() {
     this.channel.postMessage("marks");
     await this.loadMarks();
+    this.explainAgain();
   }
+
+  /** Scores have changed: what is taken apart in the panel is taken apart anew. */
+  explainAgain() { if (this.panel.open && this.panel.current === "why") this.parts.why.refresh(); }
 
   /** The marks of this search as the server has them. */
   async loadMarks() {
@@ -254,7 +258,7 @@ export class App {
   async elsewhere() {
     const before = this.grid.hits.filter(isRight).length + this.marks.length;
     await this.loadMarks();
-    if (this.grid.hits.filter(isRight).length + this.marks.length !== before) { this.fresh += 1; this.pill(); }
+    if (this.grid.hits.filter(isRight).length + this.marks.length !== before) { this.fresh += 1; this.pill(); this.explainAgain(); }
   }
 
   /** The server is back: marks are sent already; search again only if there is nothing to see. */
@@ -264,7 +268,7 @@ export class App {
   }
 
   /** Weights were changed by hand. */
-  changed() { if (this.answer) { this.fresh += 1; this.pill(); } }
+  changed() { if (this.answer) { this.fresh += 1; this.pill(); } this.explainAgain(); }
 
   /** The offer to show the new order: nothing moves before it is asked for. */
   pill() {

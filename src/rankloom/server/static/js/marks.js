@@ -37,7 +37,7 @@ export function makeMarks(app) {
 
   async function suggest() {
     try {
-      suggested = await post("suggest", { query: forServer(app.query), n: 5 });
+      suggested = await post("suggest", { query: forServer(app.query), n: 5, diffusion: !app.plain });
       show();
       root.querySelector(".suggestion button")?.focus();
     } catch (error) {

@@ -67,7 +67,7 @@ export function makeTools(app) {
 
   async function save(what, format) {
     try {
-      const body = { what, format, ...(what === "results" ? { query: forServer(app.query), k: 10000 } : {}) };
+      const body = { what, format, ...(what === "results" ? { query: forServer(app.query), k: 10000, diffusion: !app.plain } : {}) };
       const response = await post("export", body, { raw: true });
       const address = URL.createObjectURL(await response.blob());
       const link = h("a", { href: address, download: `rankloom-${what}.${format === "trec" ? "txt" : format}` });
