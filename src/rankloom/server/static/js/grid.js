@@ -225,6 +225,7 @@ export class Grid {
   select(index, focus = true) {
     if (!this.hits.length) return;
     const next = Math.max(0, Math.min(this.hits.length - 1, index));
+    const moved = next !== this.current;
     this.element()?.setAttribute("tabindex", "-1");
     this.current = next;
     this.render();
@@ -235,7 +236,7 @@ export class Grid {
       const box = tile.getBoundingClientRect(), top = 150;
       if (box.top < top || box.bottom > innerHeight - 20) tile.scrollIntoView({ block: "center", behavior: calm() ? "auto" : "smooth" });
     }
-    this.actions.moved(this.hits[next]);
+    if (moved) this.actions.moved(this.hits[next]);
   }
 
   focus() { this.select(this.current); }
