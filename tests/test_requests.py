@@ -23,6 +23,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def web(folder):
     with client(folder) as found:
+        found.get("/")  # the cookie of this user
         yield found
 
 

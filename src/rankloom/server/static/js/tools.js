@@ -20,8 +20,12 @@ export function makeTools(app) {
   const set = (name, value) => { if (value) app.query.filters[name] = value; else delete app.query.filters[name]; app.search(); };
   kind.addEventListener("change", () => set("kind", kind.value));
   folder.addEventListener("change", () => set("folder", folder.value));
-  after.addEventListener("change", () => set("after", after.value.trim()));
-  before.addEventListener("change", () => set("before", before.value.trim()));
+  // Enter searches even where the list of proposals is open and keeps the event "change" to itself.
+  for (const [name, input] of [["after", after], ["before", before]]) {
+    const apply = () => { if (input.value.trim() !== (app.query.filters[name] ?? "")) set(name, input.value.trim()); };
+    input.addEventListener("change", apply);
+    input.addEventListener("keydown", (event) => { if (event.key === "Enter") apply(); });
+  }
   text.addEventListener("change", () => { if (text.value) app.query.filters.has_text = text.value === "1"; else delete app.query.filters.has_text; app.search(); });
   plain.addEventListener("change", () => { app.plain = plain.checked; app.search(); });
 
