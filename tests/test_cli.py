@@ -13,7 +13,10 @@ from click.testing import CliRunner
 from rankloom import evaluate, load_ranker
 from rankloom.cli import main
 from rankloom.cli._options import RANKER_NAMES
+from rankloom.collection import Collection
 from rankloom.datasets import load_letor, make_ranking, read_run, save, save_letor
+from rankloom.engine import Engine
+from rankloom.queries import Example, Query
 from rankloom.rankers import RANKERS, RankingLogisticRegression
 from tests.data import SHARED, needs_shared
 
@@ -312,3 +315,38 @@ def test_help_loads_nothing_heavy():
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["search", "--like", "gone.jpg"],
+        ["search", "--unlike", "gone.jpg"],
+        ["feedback", "--like", "gone.jpg", "--right", "1"],
+        ["feedback", "--import", "gone.jpg"],
+        ["models", "interleave", "1", "--like", "gone.jpg"],
+        ["index", "gone.jpg"],
+        ["index", ".", "--captions", "gone.jpg"],
+        ["descriptors", "add", "mine", "--image-onnx", "gone.jpg"],
+    ],
+)
+def test_a_missing_file_is_named_at_once(tmp_path, arguments):
+    code = (
+        "import sys\nfrom rankloom.cli import main\n"
+        "try:\n    main(sys.argv[1:])\nexcept SystemExit as end:\n    print(end.code, 'numpy' in sys.modules)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code, *arguments, "-c", str(tmp_path / "c")],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+    )
+    assert ran.stdout == "2 False\n"
+    assert "'gone.jpg' does not exist" in ran.stderr.splitlines()[-1]
+    assert not (tmp_path / "c").exists()
+
+
+def test_a_picture_that_cannot_be_read_is_named(tmp_path):
+    (tmp_path / "note.jpg").write_text("no picture")
+    with Collection(tmp_path / "c", create=True) as collection, pytest.raises(ValueError, match=r"note\.jpg: "):
+        Engine(collection).search(Query(examples=(Example(path=tmp_path / "note.jpg"),)))

@@ -9,8 +9,8 @@ import pytest
 from sklearn.kernel_ridge import KernelRidge
 
 from rankloom.collection import Captions, Collection, Mark, index
-from rankloom.collection.export import export_marks, qid_from_trec, qid_to_trec
-from rankloom.datasets.trec import read_qrels
+from rankloom.collection.export import export_marks
+from rankloom.datasets.trec import qid_from_trec, qid_to_trec, read_qrels
 from rankloom.engine import searching
 from rankloom.engine.library import Past, preferences
 from rankloom.queries import Query

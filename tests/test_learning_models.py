@@ -326,7 +326,7 @@ def test_saved_searches(fresh):
     assert [one.name for one in engine.saved("you")] == ["a"]
     with pytest.raises(ValueError, match="there is no saved search"):
         engine.forget_search("a", "me")
-    with pytest.raises(ValueError, match="needs a name"):
+    with pytest.raises(ValueError, match="made of letters"):
         engine.save_search("  ", like(5))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import csv
 import io
+import itertools
 import json
 import os
 import re
@@ -15,7 +16,7 @@ import httpx2 as httpx
 import pytest
 from PIL import Image
 
-from rankloom.collection import Collection
+from rankloom.collection import Collection, index
 from tests.serving import HEADER, Served, copied, labels, sample
 
 playwright = pytest.importorskip("playwright.sync_api")
@@ -241,6 +242,38 @@ def test_several_examples_and_the_address(opened):
     assert page.locator(".chip select").first.input_value() == "2"
 
 
+def test_filters_alone_list_items_by_date(opened):
+    page = opened()
+    page.get_by_role("button", name="Filters").click()
+    page.get_by_label("Folder").select_option("pictures/coast")
+    found = results(page)
+    assert "in=pictures" in page.url
+    ask = """async (id) => (await (await fetch(`/api/items/${id}`)).json())"""
+    items = [page.evaluate(ask, number) for number in found]
+    assert {item["files"][0]["folder"] for item in items} == {"pictures/coast"}
+    assert [item["taken"] or "" for item in items] == sorted((item["taken"] or "" for item in items), reverse=True)
+    expect(page.locator(".status")).to_contain_text("newest first")
+    assert "score" not in page.locator(".tile").first.get_attribute("aria-label")
+    page.locator(".tile").first.hover()
+    expect(page.locator(".tile").first.locator(".act.right")).to_be_hidden()
+    keep(page, "list-light")
+    page.locator(".tile").first.click()
+    page.wait_for_selector("#viewer[open] dl")
+    assert page.locator("#viewer").get_by_role("button", name="Right").count() == 0
+    page.keyboard.press("Escape")
+    page.get_by_label("From", exact=True).fill("1y")
+    page.keyboard.press("Enter")
+    expect(page.locator(".notice")).to_contain_text("No item passes these filters")
+    keep(page, "list-nothing-light")
+    page.get_by_label("From", exact=True).fill("2024-02-31")
+    page.keyboard.press("Enter")
+    expect(page.locator(".notice")).to_contain_text("'2024-02-31' is no date; give 2024, 2024-05")
+    keep(page, "bad-date-light")
+    page.get_by_role("button", name="Clear the filters").click()
+    page.wait_for_selector(".welcome")
+    page.complaints[:] = [one for one in page.complaints if "422" not in one]
+
+
 # Marking -------------------------------------------------------------------------------------------------------------
 
 
@@ -302,6 +335,52 @@ def test_why_here_sums_to_the_score(opened):
     assert added == pytest.approx(total, abs=1e-6)
 
 
+def shown_score(page):
+    """The score in the head of the panel, once it is that of the answer with the parts."""
+    line = page.locator(".sum")
+    expect(line).to_be_visible()
+    added, total = (float(line.get_attribute(f"data-{name}")) for name in ("sum", "total"))
+    head = page.locator(".why-head [data-score]")
+    assert float(head.get_attribute("data-score")) == total == pytest.approx(added, abs=1e-6)
+    assert head.inner_text().startswith(f"score {total:.3f}")
+    return total
+
+
+def test_why_here_right_after_a_mark(opened):
+    page = opened("/?x=i5")
+    results(page)
+    page.locator(".tile").nth(3).focus()
+    page.keyboard.press("e")
+    before = shown_score(page)
+    page.keyboard.press("r")
+    expect(page.locator(".bar .label").filter(has_text="Your marks")).to_be_visible()
+    after = shown_score(page)
+    assert after > before + 1
+    expect(page.locator(".why-head")).to_contain_text(f"{before:.3f} in the order shown")
+    expect(page.locator(".bar .label").filter(has_text="Like your pictures")).to_be_visible()
+    keep(page, "why-after-mark-light")
+    page.keyboard.press("u")
+    expect(page.locator(".bar .label").filter(has_text="Your marks")).to_have_count(0)
+    assert shown_score(page) == pytest.approx(before, abs=1e-6)
+
+
+def test_compare_and_export_follow_the_filter_on_neighbours(opened):
+    page = opened("/?x=i5&plain=1")
+    results(page)
+    bodies = []
+    page.on("request", lambda request: bodies.append((request.url.rsplit("/", 1)[1], request.post_data)))
+    page.locator(".tile").nth(1).focus()
+    page.keyboard.press("e")
+    page.get_by_role("button", name="Why is 1 above it?").click()
+    expect(page.locator(".sum")).to_contain_text("= the difference")
+    page.get_by_role("button", name="Export").click()
+    with page.expect_download():
+        page.get_by_role("button", name="CSV").first.click()
+    sent = {name: json.loads(body) for name, body in bodies if name in ("explain", "compare", "export")}
+    assert {name: body["diffusion"] for name, body in sent.items()} == dict.fromkeys(sent, False)
+    assert len(sent) == 3
+
+
 def test_keyboard_alone(opened):
     page = opened()
     press = page.keyboard.press
@@ -354,6 +433,108 @@ def test_keyboard_alone(opened):
         )
         assert page.evaluate("document.activeElement.matches(':focus-visible')")
     assert {"pick", "go", "panel-toggle"} <= reached
+
+
+def test_back_closes_the_viewer(opened):
+    page = opened("/?q=beach")
+    page.fill("#text", "sea")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/?q=sea")
+    found = results(page)
+    asked = []
+    page.on("request", lambda request: asked.append(request.url) if request.url.endswith("/api/search") else None)
+    for close in (page.go_back, lambda: page.keyboard.press("Escape"), page.get_by_label("Close", exact=True).click):
+        page.locator(".tile").nth(1).click()
+        page.wait_for_selector("#viewer[open] dl")
+        page.keyboard.press("ArrowRight")
+        close()
+        page.wait_for_selector("#viewer", state="hidden")
+        until(page, "history.state === null")
+        assert page.url.endswith("/?q=sea")
+        expect(page.locator(".tile").nth(2)).to_be_focused()
+    assert results(page) == found
+    assert asked == []  # what is behind the viewer stays as it is
+    page.locator(".tile").nth(1).click()
+    page.wait_for_selector("#viewer[open] dl")
+    page.keyboard.press("s")
+    page.wait_for_url(f"**/?x=i{found[1]}")
+    results(page)
+    page.go_back()
+    page.wait_for_url("**/?q=sea")
+    page.go_back()
+    page.wait_for_url("**/?q=beach")
+
+
+def test_a_deleted_file_is_said_to_be_gone(opened, tmp_path):
+    pictures = tmp_path / "shots"
+    pictures.mkdir()
+    for number, path in enumerate(sorted((sample() / "pictures").glob("coast/*.jpg"))[:3]):
+        shutil.copy(path, pictures / f"sea {number}.jpg")
+    with Collection(tmp_path / "c", create=True) as collection:
+        index(collection, [pictures], preset="fast", workers=0)
+    (pictures / "sea 1.jpg").unlink()
+    served = Served(tmp_path / "c", "--quiet")
+    try:
+        page = opened("/?q=sea", address=served.address)
+        results(page)
+        page.locator(".tile", has_text="sea 1.jpg").or_(page.locator(".tile[data-id='2']")).first.click()
+        pane = page.locator("#viewer .gone")
+        expect(pane).to_contain_text("This file is gone")
+        expect(pane).to_contain_text("shots/sea 1.jpg")
+        until(page, "document.querySelector('#viewer .gone img')?.naturalWidth > 0")
+        assert page.locator("#viewer a").count() == 0
+        keep(page, "gone-light")
+        page.keyboard.press("Escape")
+    finally:
+        served.stop()
+    page.complaints[:] = [one for one in page.complaints if "404" not in one]
+
+
+def test_one_judged_search_has_a_legible_chart(opened, tmp_path):
+    served = Served(copied(tmp_path / "c"), "--quiet")
+    try:
+        page = opened("/?x=i5", address=served.address)
+        results(page)
+        page.locator(".tile").nth(1).focus()
+        for key in ("r", "ArrowRight", "w"):
+            page.keyboard.press(key)
+        expect(page.locator(".tile.is-wrong")).to_have_count(1)
+        page.wait_for_load_state("networkidle")
+        page.click("#tab-learning")
+        page.wait_for_selector(".chart text")
+        keep(page, "learning-one-light")
+        boxes = page.evaluate(
+            """[...document.querySelectorAll(".chart text")].map((text) => {
+              const { left, right, top, bottom } = text.getBoundingClientRect();
+              return { left, right, top, bottom, text: text.textContent };
+            })"""
+        )
+    finally:
+        served.stop()
+    assert "1" in {box["text"] for box in boxes}
+    for a, b in itertools.combinations(boxes, 2):
+        beside = a["right"] <= b["left"] or b["right"] <= a["left"]
+        assert beside or a["bottom"] <= b["top"] + 1 or b["bottom"] <= a["top"] + 1, (a["text"], b["text"])
+
+
+def test_the_focus_ring_stays_below_the_search_box(opened):
+    page = opened("/?x=i5", reduced_motion="reduce")
+    results(page)
+    page.keyboard.press("/")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    expect(page.locator(".tile:focus-visible")).to_have_count(1)
+    head = "document.querySelector('.search-head').getBoundingClientRect()"
+    page.evaluate(f"scrollBy(0, document.activeElement.getBoundingClientRect().top - {head}.bottom / 2)")
+    page.wait_for_timeout(250)
+    height = page.evaluate(f"{head}.bottom")
+    assert page.evaluate("document.activeElement.getBoundingClientRect().top") < height
+    clip = {"x": 0, "y": 0, "width": DESKTOP["width"], "height": height}
+    keep(page, "ring-light")
+    focused = page.screenshot(clip=clip)
+    page.evaluate("document.activeElement.blur()")
+    page.wait_for_timeout(250)
+    assert page.screenshot(clip=clip) == focused
 
 
 def test_phone(opened):

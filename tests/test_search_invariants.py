@@ -349,7 +349,7 @@ def test_a_cutoff_is_suggested_for_examples_without_marks_only(changing):
             assert engine.search(query, N, **options).cutoff is None
     assert engine.search(like(9), N).cutoff is not None
     assert engine.search(Query("boat"), N).cutoff is None
-    few = Query(examples=(Example(item=9),), filters=Filters(folder="/nowhere"))
+    few = Query(examples=(Example(item=9),), filters=Filters(kind="shot"))
     assert engine.search(few, N).cutoff is None
     engine.feedback(like(9), [Mark(4, 1.0)])
     assert engine.search(like(9), N).cutoff is None

@@ -54,13 +54,14 @@ class Example:
 
 @dataclass(frozen=True)
 class Filters:
-    """What results must be. Dates are compared as text: "2024" < "2024-05-01".
+    """What results must be.
 
     Parameters
     ----------
     folder : only files below it.
     kind : "picture" or "shot".
-    after, before : only items taken from this date on, or before this date; items without a date are left out then.
+    after, before : only items taken from the start of this date on, or before it; items without a date are left out
+        then. See `rankloom.dates` for what a date may be; relative ones count back from the day of the search.
     has_text : only items with (or without) a text that is not an automatic tag or a name.
     """
 
@@ -74,10 +75,17 @@ class Filters:
         if self.kind not in (None, "picture", "shot"):
             raise ValueError(f"kind must be 'picture' or 'shot', got {self.kind!r}")
 
+    @property
+    def given(self) -> bool:
+        """Whether there is any."""
+        return any(value is not None for value in asdict(self).values())
+
 
 @dataclass(frozen=True)
 class Query:
-    """Words, examples and filters; any of them may be left out, but not words and examples both.
+    """Words, examples, a concept and filters; any of them may be left out, but not all.
+
+    Filters alone list the items that pass them, the newest first; there is nothing to rank them by, or to mark.
 
     Parameters
     ----------
@@ -108,8 +116,13 @@ class Query:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing is asked for."""
+        """Whether there is nothing to rank items by."""
         return not self.text.strip() and not self.examples and self.concept is None
+
+    @property
+    def lists(self) -> bool:
+        """Whether there are filters alone."""
+        return self.empty and self.filters.given
 
     @property
     def qid(self) -> str:

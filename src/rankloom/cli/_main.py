@@ -19,6 +19,7 @@ from rankloom.cli.demo import demo
 from rankloom.cli.export_model import export_model
 from rankloom.cli.learning import feedback, models, train
 from rankloom.cli.letor import evaluate, fit, predict
+from rankloom.cli.make_ranking import make_ranking
 from rankloom.cli.prior import train_prior
 from rankloom.cli.quality import evaluate_collection
 from rankloom.cli.safety import backup, repair, restore, verify
@@ -27,9 +28,18 @@ from rankloom.cli.search import search
 from rankloom.cli.serve import serve
 from rankloom.cli.simulate import simulate
 
+# The commands as --help shows them: what most people need comes first.
+COMMANDS = {
+    "Search": (index, search, serve, demo),
+    "Learning from marks": (feedback, train, models, concepts),
+    "Upkeep of collections": (info, verify, backup, restore, repair, duplicates, export, descriptors),
+    "Learning to rank on files of features": (make_ranking, fit, predict, evaluate, compare, export_model),
+    "Experiments": (evaluate_collection, simulate, train_prior, bench, sample),
+}
 
-class OneLineErrors(click.Group):
-    """A group whose commands end with one line that says what is wrong, not with a traceback."""
+
+class Main(click.Group):
+    """A group whose commands are shown by subject, and end with one line that says what is wrong, not a traceback."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
@@ -47,6 +57,15 @@ class OneLineErrors(click.Group):
                 if damage is None:
                     raise
                 raise click.ClickException(str(damage)) from error
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands subject by subject."""
+        shown = {command.name for commands in COMMANDS.values() for command in commands}
+        others = tuple(command for name, command in self.commands.items() if name not in shown)
+        for subject, commands in {**COMMANDS, **({"Others": others} if others else {})}.items():
+            with formatter.section(subject):
+                width = formatter.width - 6 - max(len(str(command.name)) for command in commands)
+                formatter.write_dl([(str(command.name), command.get_short_help_str(width)) for command in commands])
 
 
 UNEXPECTED = (TypeError, IndexError, AttributeError, ArithmeticError, AssertionError)
@@ -75,22 +94,18 @@ def _say(message: Warning | str, *_: Any, **__: Any) -> None:
     print(f"warning: {message}", file=sys.stderr)
 
 
-@click.group(cls=OneLineErrors, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Main, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="rankloom")
 def main() -> None:
     """Learned image and video search that you own, and its rankers for anyone with features.
 
     \b
     Start here:
-      rankloom demo
-      rankloom fit train.txt --ranker rlr -o model.json
-      rankloom evaluate test.txt --model model.json
+      rankloom index ~/Pictures
+      rankloom serve --open
+      rankloom search red flower
     """
 
 
-for command in (
-    demo, index, search, serve, feedback, train, models, concepts, info, verify, backup, restore, repair, export,
-    duplicates, descriptors, fit, predict, evaluate, compare, export_model, evaluate_collection, simulate,
-    train_prior, bench, sample,
-):  # fmt: skip
+for command in (command for commands in COMMANDS.values() for command in commands):
     main.add_command(command)

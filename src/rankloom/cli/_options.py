@@ -16,6 +16,8 @@ RANKER_NAMES = (
 )
 
 COLLECTION = "rankloom.collection"  # where the context of a command keeps the folder of its collection
+# A file that is read: one that is not there is named at once, before anything heavy is loaded.
+InputFile = click.Path(exists=True, dir_okay=False)
 
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object a line instead of tables.")
 policy_option = click.option(

@@ -1,4 +1,4 @@
-"""What commands print: tables for people, JSON lines for programs, a progress bar that disappears when piped."""
+"""What commands print: tables for people, JSON lines for programs, progress as a bar or, when piped, as lines."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
+from time import monotonic
 from typing import Any, Protocol
 
 import click
@@ -57,10 +59,41 @@ class Advance(Protocol):
         """Advance."""
 
 
+Update = Callable[[int, int, str], None]
+
+
+class Lines:
+    """Progress where there is no terminal: a line for every tenth that is done, and one at least every few seconds.
+
+    Parameters
+    ----------
+    write : takes a line.
+    clock : the time in seconds.
+    """
+
+    OFTEN, RARELY = 1.0, 5.0  # seconds between two lines: at least, and at most while something happens
+
+    def __init__(self, write: Callable[[str], None], clock: Callable[[], float] = monotonic):
+        self.write, self.clock = write, clock
+        self._last, self._tenth = clock(), 0
+
+    def update(self, done: int, total: int, text: str) -> None:
+        """Say how far it is, if it is time."""
+        waited, tenth = self.clock() - self._last, 10 * done // total if total else 0
+        if waited >= self.RARELY or (waited >= self.OFTEN and tenth != self._tenth):
+            self._last, self._tenth = self.clock(), tenth
+            self.write(f"{done:,} of {total:,}: {text}" if total else text)
+
+
 @contextmanager
-def file_progress() -> Iterator[Callable[[int, int, str], None]]:
-    """A progress bar with throughput and time left, for work whose size shows later; on a terminal only."""
+def file_progress(text: str = "looking for files") -> Iterator[Update]:
+    """Progress on standard error, for work whose size shows later: a bar with throughput and time left, or lines."""
     from rich.console import Console
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield Lines(lambda line: click.echo(line, err=True)).update
+        return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
     from rich.text import Text
 
@@ -68,32 +101,15 @@ def file_progress() -> Iterator[Callable[[int, int, str], None]]:
         def render(self, task: Any) -> Text:
             return Text(f"{task.speed:.1f}/s" if task.speed else "")
 
-    console = Console(stderr=True)
     columns = (BarColumn(), MofNCompleteColumn(), Speed(), TimeRemainingColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("looking for files", total=None)
-
-        def update(done: int, total: int, text: str) -> None:
-            bar.update(task, completed=done, total=total, description=text)
-
-        yield update
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(text, total=None)
+        yield lambda done, total, said: bar.update(task, completed=done, total=total, description=said)
 
 
 @contextmanager
 def progress(total: int, text: str) -> Iterator[Advance]:
-    """A progress bar on standard error, shown on a terminal only."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(text, total=total)
-        begun = 0
-
-        def advance(text: str) -> None:
-            nonlocal begun
-            bar.update(task, description=text, completed=begun)
-            begun += 1
-
-        yield advance
+    """The same for work of a known number of steps, each of which says that it begins."""
+    with file_progress(text) as update:
+        steps = count()
+        yield lambda text: update(next(steps), total, text)

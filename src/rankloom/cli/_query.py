@@ -7,10 +7,12 @@ from typing import Any
 
 import click
 
+from rankloom.cli._options import InputFile
+
 _OPTIONS = (
     click.argument("text", nargs=-1),
-    click.option("--like", multiple=True, type=click.Path(dir_okay=False), help="A picture of what is wanted."),
-    click.option("--unlike", multiple=True, type=click.Path(dir_okay=False), help="A picture of what is not wanted."),
+    click.option("--like", multiple=True, type=InputFile, help="A picture of what is wanted."),
+    click.option("--unlike", multiple=True, type=InputFile, help="A picture of what is not wanted."),
     click.option("--item", "items", multiple=True, type=int, help="An item of the collection as an example."),
     click.option("--region", help="The part of the picture of --like that counts: left,top,right,bottom from 0 to 1."),
     click.option("--concept", help="A concept that results should show."),
@@ -41,6 +43,18 @@ def read_query(
     examples += [Example(path=path, weight=-1.0) for path in unlike]
     examples += [Example(item=number) for number in items]
     return Query(" ".join(text), tuple(examples), Filters(**filters), concept=concept)
+
+
+def read_date(_: click.Context, __: click.Parameter, text: str | None) -> str | None:
+    """A date as it was given, if it is one; relative ones are resolved by the search."""
+    from rankloom.dates import start_of
+
+    if text is not None:
+        try:
+            start_of(text)
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from None
+    return text
 
 
 def _region(text: str) -> tuple[float, float, float, float]:

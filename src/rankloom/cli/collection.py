@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import click
 
-from rankloom.cli._options import collection_folder, collection_option, json_option
+from rankloom.cli._options import InputFile, collection_folder, collection_option, json_option
 from rankloom.cli._output import emit, file_progress, table
 
 
 @click.command()
-@click.argument("paths", nargs=-1, type=click.Path())
+@click.argument("paths", nargs=-1, type=click.Path(exists=True))
 @collection_option
 @click.option("--preset", help="Descriptors to compute: fast (at first), paper36 or full.")
 @click.option(
     "--descriptor", "descriptors", multiple=True, help="A descriptor to compute in addition; may be repeated."
 )
-@click.option("--captions", type=click.Path(dir_okay=False), help="A CSV or TSV file with captions.")
+@click.option("--captions", type=InputFile, help="A CSV or TSV file with captions.")
 @click.option("--path-column", default="path", show_default=True, help="Its column with the paths.")
 @click.option("--text-column", default="caption", show_default=True, help="Its column with the captions.")
 @click.option("--workers", type=click.IntRange(min=0), help="Processes; one a core unless given, 0 for none.")
@@ -124,22 +124,37 @@ def info(collection: str | None, errors: bool, as_json: bool) -> None:
 @click.command()
 @click.argument("output", type=click.Path(dir_okay=False))
 @collection_option
-@click.option("--marks", is_flag=True, help="Write the judgements as TREC qrels instead of the items.")
+@click.option("--marks", is_flag=True, help="Write the marks instead: a table, or else TREC qrels.")
+@click.option("--user", help="Only the marks of this user; without it those of all.")
 @json_option
-def export(output: str, collection: str | None, marks: bool, as_json: bool) -> None:
-    """Write the items of a collection to OUTPUT (.csv, .tsv or .parquet), or its judgements.
+def export(output: str, collection: str | None, marks: bool, user: str | None, as_json: bool) -> None:
+    """Write the items of a collection to OUTPUT (.csv, .tsv or .parquet), or its marks.
+
+    Marks go to a table with a column for the user if OUTPUT ends so, else to TREC qrels, which `feedback --import`
+    takes in. TREC qrels have one grade a query and item: where several users judged the same, choose one.
 
     \b
     Example:
       rankloom export items.csv
       rankloom export qrels.txt --marks
+      rankloom export marks.csv --marks --user anna
     """
     from rankloom.collection import Collection, export_items, export_marks
 
+    if user is not None and not marks:
+        raise click.UsageError("--user goes with --marks: items belong to nobody")
     with Collection(collection_folder(collection)) as opened:
-        count = export_marks(opened, output) if marks else export_items(opened, output)
-    what = "judgements" if marks else "items"
-    emit({what: count, "output": output}) if as_json else click.echo(f"{count:,} {what} -> {output}")
+        if not marks:
+            count = export_items(opened, output)
+            emit({"items": count, "output": output}) if as_json else click.echo(f"{count:,} items -> {output}")
+            return
+        count, left_out = export_marks(opened, output, user)
+    if as_json:
+        emit({"marks": count, "left_out": left_out, "output": output})
+        return
+    click.echo(f"{count:,} marks -> {output}")
+    if left_out:
+        click.echo(f"{left_out:,} preferences left out, as TREC qrels have grades only; a .csv file has them", err=True)
 
 
 @click.command()
@@ -201,9 +216,9 @@ def list_descriptors(as_json: bool) -> None:
 
 @descriptors.command("add")
 @click.argument("name")
-@click.option("--image-onnx", required=True, type=click.Path(dir_okay=False), help="The image encoder.")
-@click.option("--text-onnx", type=click.Path(dir_okay=False), help="The text encoder of the same space.")
-@click.option("--tokenizer", type=click.Path(dir_okay=False), help="Its tokenizer.json.")
+@click.option("--image-onnx", required=True, type=InputFile, help="The image encoder.")
+@click.option("--text-onnx", type=InputFile, help="The text encoder of the same space.")
+@click.option("--tokenizer", type=InputFile, help="Its tokenizer.json.")
 @collection_option
 def add_descriptor(
     name: str, image_onnx: str, text_onnx: str | None, tokenizer: str | None, collection: str | None

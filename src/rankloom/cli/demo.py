@@ -8,18 +8,18 @@ import signal
 import sys
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from rankloom.cli._options import collection_folder
-from rankloom.cli._output import file_progress, table
+from rankloom.cli._output import file_progress, progress, table
 
 if TYPE_CHECKING:
     from rankloom.collection import Collection
     from rankloom.engine import Answer, Engine
 
-_PICTURES = 400
+_PICTURES, _FILMS = 400, 4
 _UNATTENDED = 300.0  # seconds that the page is there where nobody can press Ctrl-C
 
 
@@ -44,8 +44,8 @@ def demo(folder: str | None, pictures: int, port: int, serve: bool, seconds: flo
     place = Path(folder or f"{collection_folder(None)}-demo")
     shown = place / "pictures"
     click.echo(f"A sample collection in {place}: {pictures} pictures and four short films, drawn by a program.")
-    with file_progress() as update:
-        _draw(shown, pictures, update)
+    _draw(shown, pictures)
+    click.echo("Describing them: colors, textures, shapes, what they show.")
     with Collection(place / "collection", create=True) as collection:
         with file_progress() as update:
             captions = Captions(str(shown / "captions.csv"))
@@ -60,19 +60,12 @@ def demo(folder: str | None, pictures: int, port: int, serve: bool, seconds: flo
             click.echo(f"The page: {_own_name()} serve -c {collection.folder}")
 
 
-def _draw(folder: Path, pictures: int, update: Any) -> None:
+def _draw(folder: Path, pictures: int) -> None:
     from rankloom.sample import write_sample
 
-    if (folder / "labels.csv").is_file():
-        return
-    done = 0
-
-    def drawn(text: str) -> None:
-        nonlocal done
-        done += 1
-        update(done, pictures, "drawing")
-
-    write_sample(folder, n_pictures=pictures, progress=drawn)
+    if not (folder / "labels.csv").is_file():
+        with progress(pictures + _FILMS, "drawing") as advance:
+            write_sample(folder, n_pictures=pictures, n_videos=_FILMS, progress=advance)
 
 
 def _show(engine: Engine, collection: Collection, folder: Path) -> None:

@@ -8,6 +8,7 @@ import click
 
 from rankloom.cli._options import (
     RANKER_NAMES,
+    InputFile,
     collection_folder,
     collection_option,
     json_option,
@@ -28,7 +29,7 @@ from rankloom.cli._query import query_options, read_query
 @click.option("--prefer", nargs=2, type=int, metavar="A B", help="Item A answers the query better than item B.")
 @click.option("--undo", is_flag=True, help="Take back the last mark: of the query, or of all if there is none.")
 @click.option("--list", "show", is_flag=True, help="Show the marks that stand: of the query, or all.")
-@click.option("--import", "source", type=click.Path(dir_okay=False), help="Take in judgements, TREC qrels.")
+@click.option("--import", "source", type=InputFile, help="Take in judgements, TREC qrels.")
 @user_option
 @json_option
 def feedback(
@@ -98,8 +99,7 @@ def _grade(text: str) -> tuple[str, float]:
 def _import(engine: Any, source: str, user: str) -> tuple[int, int]:
     """Judgements of queries that have marks already, or whose query is its own text."""
     from rankloom.collection import Mark
-    from rankloom.collection.export import qid_from_trec
-    from rankloom.datasets.trec import read_qrels
+    from rankloom.datasets.trec import qid_from_trec, read_qrels
     from rankloom.queries import Query
 
     by_query: dict[str, list[Mark]] = {}

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rankloom.cli._options import collection_folder, collection_option, json_option, user_option
 from rankloom.cli._output import emit, table
-from rankloom.cli._query import query_options, read_query
+from rankloom.cli._query import query_options, read_date, read_query
+
+if TYPE_CHECKING:
+    from rankloom.engine import Answer
+    from rankloom.engine.answers import Found
+    from rankloom.queries import Query
 
 
 @click.command()
@@ -17,8 +22,8 @@ from rankloom.cli._query import query_options, read_query
 @click.option("-k", default=20, show_default=True, type=click.IntRange(min=1), help="How many results.")
 @click.option("--folder", type=click.Path(), help="Only files below this folder.")
 @click.option("--kind", type=click.Choice(["picture", "shot"]), help="Only pictures, or only shots of videos.")
-@click.option("--after", help="Only items taken from this date on (2024-05-01).")
-@click.option("--before", help="Only items taken before this date.")
+@click.option("--after", callback=read_date, help="Only items taken from this date on: 2024, 2024-05-17, 30d, 1y ...")
+@click.option("--before", callback=read_date, help="Only items taken before this date begins.")
 @click.option("--has-text/--no-text", default=None, help="Only items with, or without, a text of their own.")
 @click.option("--no-diffusion", is_flag=True, help="Score every item by itself, without its neighbours.")
 @click.option("--no-marks", is_flag=True, help="As if no result of this query had been marked.")
@@ -52,11 +57,14 @@ def search(
 ) -> None:
     """Find items by TEXT (words, "a phrase", begin*, -without), by pictures, or by both.
 
+    Filters alone list the items that pass them, the newest first.
+
     \b
     Example:
       rankloom search red flower
       rankloom search --like photo.jpg --explain
       rankloom search boat --item 17 --folder ~/Pictures/2024
+      rankloom search --kind picture --after 2024-05 --before 2024-06
       rankloom search boat --above 17 4
     """
     from rankloom.collection import Collection
@@ -65,33 +73,64 @@ def search(
     query = read_query(**asked, folder=folder, kind=kind, after=after, before=before, has_text=has_text)
     with Collection(collection_folder(collection)) as opened:
         engine = Engine(opened)
+        scores: dict[str, Any] = {"user": user, "diffusion": not no_diffusion, "follow": not no_marks}
         if above:
-            _show_difference(engine.compare(query, *above, user=user, diffusion=not no_diffusion), above, as_json)
+            differences = engine.compare(query, *above, **scores, collapse=collapse, method=method)
+            _show_difference(differences, above, as_json)
             return
-        found = (
-            engine.suggest(query, k, user)
-            if suggest
-            else engine.search(
-                query, k, user=user, diffusion=not no_diffusion, follow=not no_marks, explain=explain,
-                collapse=collapse, diversity=diversity, method=method,
-            )
-        )  # fmt: skip
-    if as_json:
-        for one in found:
-            emit({key: value for key, value in one._asdict().items() if value is not None and value != ()})
-        return
+        if suggest:
+            found = engine.suggest(query, k, **scores)
+        else:
+            arranged: dict[str, Any] = {"collapse": collapse, "diversity": diversity, "method": method}
+            found = engine.search(query, k, **scores, **arranged, explain=explain)
+    if not found:
+        click.echo(_nothing(query), err=True)
+    elif as_json:
+        for hit in found:
+            emit(_record(hit, query))
+    elif query.lists:
+        rows = [[str(hit.rank), hit.taken or "", str(hit.id), _time(hit), _file(hit)] for hit in found]
+        table(["", "taken", "item", "time", "file"], rows)
+    else:
+        _show_ranked(found)
+
+
+def _nothing(query: Query) -> str:
+    """What to try where nothing was found."""
+    if query.lists:
+        return "nothing was found: no item passes the filters; leave one out"
+    if query.filters.given:
+        return "nothing was found: no item with something of the query passes the filters; leave a filter out"
+    return "nothing was found: no item has these words; use fewer or other words, begin* for beginnings, or --like FILE"
+
+
+def _record(hit: Found, query: Query) -> dict[str, Any]:
+    """A result as JSON: what there is of it; a list by date has no scores."""
+    record = {key: value for key, value in hit._asdict().items() if value is not None and value != ()}
+    if query.lists:
+        del record["score"]
+    return record
+
+
+def _show_ranked(found: Answer) -> None:
     rows = []
-    for one in found:
-        time = "" if one.start is None else f"{one.start:.1f}-{one.end:.1f} s"
-        marked = "" if one.mark is None else "right" if one.mark > 0 else "wrong"
-        more = f"{one.path} (+{len(one.duplicates)})" if one.duplicates else one.path
-        rows.append([str(one.rank), f"{one.score:.4f}", str(one.id), marked, time, more])
-        if one.why is not None:
-            parts = sorted(one.why.items(), key=lambda part: -abs(part[1]))[:6]
+    for hit in found:
+        marked = "" if hit.mark is None else "right" if hit.mark > 0 else "wrong"
+        rows.append([str(hit.rank), f"{hit.score:.4f}", str(hit.id), marked, _time(hit), _file(hit)])
+        if hit.why is not None:
+            parts = sorted(hit.why.items(), key=lambda part: -abs(part[1]))[:6]
             rows.append(["", "", "", "", "", "  ".join(f"{name} {value:+.3f}" for name, value in parts)])
-        if found.cutoff == one.rank and one is not found[-1]:
+        if found.cutoff == hit.rank and hit is not found[-1]:
             rows.append(["", "", "", "", "", "--- the rest is probably not it ---"])
     table(["", "score", "item", "mark", "time", "file"], rows)
+
+
+def _time(hit: Found) -> str:
+    return "" if hit.start is None else f"{hit.start:.1f}-{hit.end:.1f} s"
+
+
+def _file(hit: Found) -> str:
+    return f"{hit.path} (+{len(hit.duplicates)})" if hit.duplicates else hit.path
 
 
 def _show_difference(parts: dict[str, float], above: tuple[int, int], as_json: bool) -> None:

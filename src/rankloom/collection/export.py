@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import os
-from collections.abc import Iterator
-from typing import Any
-from urllib.parse import quote, unquote
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from rankloom.collection.collection import Collection
-from rankloom.datasets import write_qrels
+from rankloom.collection.marks import StoredMark, judgements, marks
+from rankloom.core import Qrel
 from rankloom.datasets._files import atomic_write
+from rankloom.datasets.trec import qid_to_trec, qrels_text
 
-__all__ = ["export_items", "export_marks", "item_rows", "qid_from_trec", "qid_to_trec"]
+__all__ = [
+    "MARK_COLUMNS", "ExportedMarks", "csv_text", "export_items", "export_marks", "item_rows", "mark_rows", "trec_qrels",
+]  # fmt: skip
 
-COLUMNS = (
+ITEM_COLUMNS = (
     "id", "kind", "path", "shot", "start", "end", "width", "height", "taken", "faces", "copies", "text", "tags",
 )  # fmt: skip
+MARK_COLUMNS = ("id", "query", "item", "grade", "over", "user", "at")
+_TABLES = (".csv", ".tsv", ".parquet")
+_MOST_NAMED = 5
+
+
+class ExportedMarks(NamedTuple):
+    """How many marks were written, and how many preferences a TREC file has no place for."""
+
+    written: int
+    left_out: int
 
 
 def item_rows(collection: Collection) -> Iterator[dict[str, Any]]:
@@ -31,53 +46,93 @@ def item_rows(collection: Collection) -> Iterator[dict[str, Any]]:
         }  # fmt: skip
 
 
+def mark_rows(given: Iterable[StoredMark]) -> list[dict[str, Any]]:
+    """One record a mark."""
+    return [
+        {
+            "id": mark.id, "query": mark.qid, "item": mark.item, "grade": mark.grade, "over": mark.over,
+            "user": mark.user, "at": mark.at,
+        }
+        for mark in given
+    ]  # fmt: skip
+
+
 def export_items(collection: Collection, path: str | os.PathLike[str]) -> int:
     """Write all items as CSV, TSV or Parquet, by the ending of the name; returns how many."""
-    import csv
-    import io
-
-    name = os.fspath(path)
-    ending = os.path.splitext(name)[1].lower()
     rows = [*item_rows(collection)]
-    if ending == ".parquet":
-        try:
-            import pyarrow
-            from pyarrow import parquet
-        except ImportError:
-            raise ImportError("Parquet needs pyarrow; install it with: pip install 'rankloom[parquet]'") from None
-        columns = {key: [row[key] for row in rows] for key in COLUMNS}
-        sink = pyarrow.BufferOutputStream()
-        parquet.write_table(pyarrow.table(columns), sink)
-        data = sink.getvalue().to_pybytes()
-    elif ending in (".csv", ".tsv"):
-        text = io.StringIO()
-        writer = csv.DictWriter(text, COLUMNS, delimiter="," if ending == ".csv" else "\t", lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-        data = text.getvalue().encode()
-    else:
-        raise ValueError(f"{name}: the ending must be .csv, .tsv or .parquet")
-    with atomic_write(name) as file:
-        file.write(data)
+    _write_table(rows, ITEM_COLUMNS, os.fspath(path))
     return len(rows)
 
 
-def export_marks(collection: Collection, path: str | os.PathLike[str]) -> int:
-    """Write the judgements as TREC qrels; returns how many."""
-    marks = collection.marks()
-    write_qrels([mark._replace(qid=qid_to_trec(mark.qid)) for mark in marks], path)
-    return len(marks)
+def export_marks(collection: Collection, path: str | os.PathLike[str], user: str | None = None) -> ExportedMarks:
+    """Write marks, of one user or of all: to a .csv, .tsv or .parquet file all of them, to any other as TREC qrels.
 
-
-def qid_to_trec(qid: str) -> str:
-    """A query as a word of a TREC file: spaces are written as %20, the sign % as %25.
-
-    >>> qid_to_trec("red flower"), qid_from_trec("red%20flower")
-    ('red%20flower', 'red flower')
+    TREC qrels hold one grade a query and item, so that a user must be chosen where several have judged the same.
     """
-    return "".join(letter if letter.isprintable() and letter not in " %" else quote(letter) for letter in qid)
+    name = os.fspath(path)
+    standing = marks(collection, user=user)
+    if os.path.splitext(name)[1].lower() in _TABLES:
+        _write_table(mark_rows(standing), MARK_COLUMNS, name)
+        return ExportedMarks(len(standing), 0)
+    grades = judgements(collection, user)
+    content = trec_qrels(grades).encode()
+    with atomic_write(name) as file:
+        file.write(content)
+    return ExportedMarks(len(grades), sum(mark.over is not None for mark in standing))
 
 
-def qid_from_trec(word: str) -> str:
-    """The query that `qid_to_trec` wrote."""
-    return unquote(word)
+def trec_qrels(grades: Sequence[StoredMark]) -> str:
+    """Judgements as a TREC qrels file; queries are encoded by `qid_to_trec`."""
+    judged: dict[tuple[str, int], str] = {}
+    for mark in grades:
+        if judged.setdefault((mark.qid, mark.item), mark.user) != mark.user:
+            users = sorted({mark.user for mark in grades})
+            named = ", ".join(repr(user) for user in users[:_MOST_NAMED]) + ", ..." * (len(users) > _MOST_NAMED)
+            raise ValueError(
+                f"item {mark.item} is judged by several users for {mark.qid!r}, which TREC qrels cannot hold; "
+                f"choose one of {named} with --user, or write a .csv file"
+            )
+    return qrels_text(Qrel(qid_to_trec(mark.qid), str(mark.item), mark.grade) for mark in grades)
+
+
+def csv_text(rows: Iterable[dict[str, Any]], columns: Sequence[str], delimiter: str = ",") -> str:
+    """A table with a header, in which no text is a formula to a spreadsheet.
+
+    >>> csv_text([{"text": "=1+1", "n": -2}], ("text", "n"))
+    "text,n\\n'=1+1,-2\\n"
+    """
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, delimiter=delimiter, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({name: _harmless(value) for name, value in row.items()} for row in rows)
+    return text.getvalue()
+
+
+def _harmless(value: Any) -> Any:
+    """A text that begins like a formula must not be one when a spreadsheet opens the file."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
+
+
+def _write_table(rows: list[dict[str, Any]], columns: Sequence[str], name: str) -> None:
+    """Write rows in the format that the ending of the name says."""
+    ending = os.path.splitext(name)[1].lower()
+    if ending not in _TABLES:
+        raise ValueError(f"{name}: the ending must be .csv, .tsv or .parquet")
+    if ending == ".parquet":
+        data = _parquet(rows, columns)
+    else:
+        data = csv_text(rows, columns, "," if ending == ".csv" else "\t").encode()
+    with atomic_write(name) as file:
+        file.write(data)
+
+
+def _parquet(rows: list[dict[str, Any]], columns: Sequence[str]) -> bytes:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise ImportError("Parquet needs pyarrow; install it with: pip install 'rankloom[parquet]'") from None
+    sink = pyarrow.BufferOutputStream()
+    parquet.write_table(pyarrow.table({name: [row[name] for row in rows] for name in columns}), sink)
+    data: bytes = sink.getvalue().to_pybytes()
+    return data

@@ -18,6 +18,7 @@ __all__ = [
     "StoredMark",
     "add_marks",
     "asked",
+    "judgements",
     "last_mark",
     "mark_pages",
     "marks",
@@ -186,11 +187,15 @@ def asked(collection: Collection, qid: str) -> Query | None:
     return None if row is None else Query.from_json(json.loads(row[0]))
 
 
-def qrels(collection: Collection) -> list[Qrel]:
-    """The judgements as they stand: of several of a query, item and user the last."""
-    last = {(one.qid, one.item, one.user): one for one in marks(collection) if one.over is None}
-    standing = sorted(last.values(), key=lambda one: one.id)
-    return [Qrel(one.qid, str(one.item), one.grade) for one in standing]
+def judgements(collection: Collection, user: str | None = None) -> list[StoredMark]:
+    """The marks that are grades and count, of one user or of all: of several of a query, item and user the last."""
+    last = {(mark.qid, mark.item, mark.user): mark for mark in marks(collection, user=user) if mark.over is None}
+    return sorted(last.values(), key=lambda mark: mark.id)
+
+
+def qrels(collection: Collection, user: str | None = None) -> list[Qrel]:
+    """The judgements, of one user or of all, who may have judged the same item."""
+    return [Qrel(mark.qid, str(mark.item), mark.grade) for mark in judgements(collection, user)]
 
 
 def _stored(row: tuple[int, str, int, float, int | None, str | None, str, str]) -> StoredMark:

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
+from urllib.parse import quote, unquote
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,27 @@ from rankloom.core import FloatArray, Hit, Qrel
 from rankloom.datasets._files import PathLike, atomic_write, check_path, check_word, fields, show
 from rankloom.datasets._svmlight import number
 
-__all__ = ["Aligned", "align", "read_qrels", "read_run", "write_qrels", "write_run"]
+__all__ = [
+    "Aligned", "align", "qid_from_trec", "qid_to_trec", "qrels_text", "read_qrels", "read_run", "run_text",
+    "write_qrels", "write_run",
+]  # fmt: skip
+
+
+def qid_to_trec(qid: str) -> str:
+    """A query of any letters as one word of a TREC file: blanks, % and what is not printed become %20, %25 ...
+
+    >>> qid_to_trec("red flower"), qid_from_trec("red%20flower")
+    ('red%20flower', 'red flower')
+    """
+    return "".join(
+        letter if letter.isprintable() and letter not in " %" else quote(letter, errors="surrogatepass")
+        for letter in qid
+    )
+
+
+def qid_from_trec(word: str) -> str:
+    """The query that `qid_to_trec` wrote."""
+    return unquote(word, errors="surrogatepass")
 
 
 class Aligned(NamedTuple):
@@ -92,13 +113,19 @@ def write_qrels(qrels: Iterable[Qrel], path: PathLike) -> None:
     301 0 a.jpg 2
     """
     name = check_path(path, "write_qrels(qrels, path)")
+    content = qrels_text(qrels).encode()
+    with atomic_write(name) as file:
+        file.write(content)
+
+
+def qrels_text(qrels: Iterable[Qrel]) -> str:
+    """What a TREC qrels file holds."""
     lines = []
     for qid, item, grade in _grades(qrels).values():
         check_word(qid, f"the qid {qid!r}")
         check_word(item, f"the id {item!r}")
         lines.append(f"{qid} 0 {item} {repr(float(grade)).removesuffix('.0')}\n")
-    with atomic_write(name) as file:
-        file.write("".join(lines).encode())
+    return "".join(lines)
 
 
 def _grades(qrels: Iterable[Qrel]) -> dict[tuple[str, str], Qrel]:
@@ -190,6 +217,13 @@ def write_run(run: Mapping[str, Sequence[Hit]], path: PathLike, tag: str = "rank
     301 Q0 a.jpg 1 0.5 rankloom
     """
     name = check_path(path, "write_run(run, path)")
+    content = run_text(run, tag).encode()
+    with atomic_write(name) as file:
+        file.write(content)
+
+
+def run_text(run: Mapping[str, Sequence[Hit]], tag: str = "rankloom") -> str:
+    """What a TREC run file holds."""
     check_word(tag, f"the tag {tag!r}")
     lines = []
     for qid, hits in run.items():
@@ -197,8 +231,7 @@ def write_run(run: Mapping[str, Sequence[Hit]], path: PathLike, tag: str = "rank
         for rank, item, score in ranked(_checked(qid, hits)):
             check_word(item, f"the id {item!r}")
             lines.append(f"{qid} Q0 {item} {rank} {score!r} {tag}\n")
-    with atomic_write(name) as file:
-        file.write("".join(lines).encode())
+    return "".join(lines)
 
 
 def align(run: Mapping[str, Sequence[Hit]], qrels: Iterable[Qrel]) -> Aligned:

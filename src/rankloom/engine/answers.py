@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.core import FloatArray
 from rankloom.engine.scorers import Scorer
+from rankloom.engine.snapshot import CONCEPT, FACES, TAGS, TEXT
 from rankloom.features import Features
 from rankloom.queries import Query
 from rankloom.relevance import ALPHA, Spread
+from rankloom.rerank import RERANKERS
 
 if TYPE_CHECKING:
     from rankloom.engine.following import Told
     from rankloom.engine.view import View
 
-__all__ = ["Answer", "Followed", "Found", "Ranking"]
+__all__ = ["Answer", "Followed", "Found", "Kind", "Ranking", "kind_of"]
+
+Kind = Literal["expert", "text", "concept", "neighbour", "mark", "example", "method", "other"]
+_CONSTANT, _ALL_MARKS, _PREFERRED, _RIGHT, _WRONG = (
+    "nearer than the rest", "all marks", "preferred", "marked right", "marked wrong",
+)  # fmt: skip
+_ITEM = re.compile(r"(neighbour|like item|unlike item) ([0-9]+)")
+_EXAMPLES = ("like the examples", "unlike the examples")
 
 
 class Found(NamedTuple):
     """A result: place, item, file, score; times of a shot; what each part added; the grade given to it in this search;
-    and its near duplicates that were left out."""
+    its near duplicates that were left out; which of two models chose it; when it was taken."""
 
     rank: int
     id: int
@@ -36,6 +46,7 @@ class Found(NamedTuple):
     mark: float | None = None
     duplicates: tuple[int, ...] = ()
     team: int | None = None
+    taken: str | None = None
 
 
 @dataclass(frozen=True)
@@ -161,7 +172,7 @@ class Ranking:
                 constant += coefficient * means[place]
             constant += factor * float(self.followed.coefficients[-1])
         if constant:
-            why["nearer than the rest" if self.followed is None else "all marks"] = constant
+            why[_CONSTANT if self.followed is None else _ALL_MARKS] = constant
         if self.spread is not None:
             neighbours = self.operator[[row]].tocoo()
             for column, value in zip(neighbours.coords[1].tolist(), neighbours.data.tolist(), strict=True):
@@ -170,6 +181,23 @@ class Ranking:
                     why[f"neighbour {column + 1}"] = added
         if row in self.offsets:
             grade = self.told.grades.get(row + 1)
-            name = "preferred" if grade is None else "marked right" if grade > 0 else "marked wrong"
+            name = _PREFERRED if grade is None else _RIGHT if grade > 0 else _WRONG
             why[name] = self.offsets[row]
         return why
+
+
+def kind_of(name: str) -> tuple[Kind, int | None]:
+    """What a part of an explanation is, and the item it is about.
+
+    >>> kind_of("gist.l2"), kind_of("neighbour 17"), kind_of("like the examples"), kind_of("preferred")
+    (('expert', None), ('neighbour', 17), ('example', None), ('mark', None))
+    """
+    if about := _ITEM.fullmatch(name):
+        return ("neighbour" if about[1] == "neighbour" else "mark"), int(about[2])
+    kinds: dict[str, Kind] = {
+        TEXT: "text", TAGS: "text", FACES: "expert", **dict.fromkeys(_EXAMPLES, "example"),
+        **dict.fromkeys((_ALL_MARKS, _PREFERRED, _RIGHT, _WRONG), "mark"), **dict.fromkeys(RERANKERS, "method"),
+    }  # fmt: skip
+    if name in kinds:
+        return kinds[name], None
+    return ("concept" if name.startswith(CONCEPT) else "expert" if "." in name else "other"), None

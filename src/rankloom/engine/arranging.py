@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +13,41 @@ from rankloom.engine.answers import Ranking
 from rankloom.engine.following import Told
 from rankloom.rerank import RERANKERS, rerank
 
-__all__ = ["METHODS", "collapsed", "differing", "diversified", "reranked"]
+__all__ = ["METHODS", "Arranged", "collapsed", "differing", "diversified", "reranked"]
 
 METHODS = ("experts", *RERANKERS)
 REORDERED = 200  # results that a reranker or diversity reorders
+
+
+@dataclass(frozen=True, eq=False)
+class Arranged:
+    """Results in the order in which they are shown.
+
+    Parameters
+    ----------
+    ranking : the scores of all items.
+    method : what reranked them, or "experts".
+    order : rows, best first.
+    total : the score of every row, before a reranker.
+    moved : what the reranker added to it.
+    others : by row the near duplicates that were left out.
+    """
+
+    ranking: Ranking
+    method: str
+    order: IntArray
+    total: FloatArray
+    moved: FloatArray
+    others: Mapping[int, list[int]]
+
+    def score(self, row: int) -> float:
+        """The score that is shown."""
+        return float(self.total[row] + self.moved[row])
+
+    def why(self, row: int) -> dict[str, float]:
+        """What each expert, marked item, neighbour and the reranker added; it sums to the score."""
+        reranked = {self.method: float(self.moved[row])} if self.moved[row] else {}
+        return {**self.ranking.why(row), **reranked}
 
 
 def collapsed(order: IntArray, groups: Mapping[int, int]) -> tuple[IntArray, dict[int, list[int]]]:

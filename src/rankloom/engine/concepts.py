@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from rankloom.collection import Collection
 from rankloom.collection.marks import now
 from rankloom.core import FloatArray, IntArray
+from rankloom.names import check_name
 
 if TYPE_CHECKING:
     from rankloom.concepts import Concept
@@ -76,8 +77,7 @@ def make_concept(
     """Train a detector from items and keep it; one of the same name is replaced."""
     from rankloom.concepts import train_concept
 
-    if not name.strip() or any(not (letter.isalnum() or letter in " _-") for letter in name):
-        raise ValueError(f"the name of a concept is made of letters, digits, spaces, _ and -; got {name!r}")
+    check_name(name, "a concept")
     rows = [np.unique(np.asarray(items, dtype=np.int64)) - 1 for items in (positive, negative or ())]
     against = None
     if negative:  # a few wrong marks say little about the rest of the collection: other items stand for it

@@ -26,6 +26,7 @@ from rankloom.engine.scorers import Scorer, WeightScorer
 from rankloom.engine.searching import SearchEngine
 from rankloom.engine.suggesting import most_telling
 from rankloom.interleaving import team_draft
+from rankloom.names import check_name
 from rankloom.queries import Query
 from rankloom.rankers import Ranker
 from rankloom.significance import Comparison
@@ -168,8 +169,7 @@ class Engine(SearchEngine):
 
     def save_search(self, name: str, query: Query, user: str = "") -> None:
         """Keep a query by a name; one of the same name is replaced."""
-        if not name.strip():
-            raise ValueError("a saved search needs a name")
+        check_name(name, "a saved search")
         kept = json.dumps(self._examples.keyed(query, keep=True).to_json())
         with self.collection.transaction() as db:
             db.execute("INSERT OR REPLACE INTO saved VALUES (?, ?, ?, ?)", (user, name, kept, now()))
@@ -296,7 +296,9 @@ class Engine(SearchEngine):
 
     # What to ask -----------------------------------------------------------------------------------------------------
 
-    def suggest(self, query: Query, n: int = 5, user: str = "") -> Answer:
+    def suggest(
+        self, query: Query, n: int = 5, user: str = "", *, diffusion: bool = True, follow: bool = True
+    ) -> Answer:
         """The items whose mark would teach most: those of which it is least sure, and unlike each other.
 
         Parameters
@@ -304,10 +306,11 @@ class Engine(SearchEngine):
         query : what is looked for.
         n : how many.
         user : whose marks are followed.
+        diffusion, follow : as for `search`.
         """
         if n < 1:
             raise ValueError(f"n must be at least 1, got {n!r}")
-        ranking = self.rank(query, user=user)
+        ranking = self.rank(query, user=user, diffusion=diffusion, follow=follow)
         allowed = self._allowed(ranking)
         allowed[[item - 1 for item in ranking.told.grades]] = False
         chosen = most_telling(ranking, allowed, n, lambda row: self._column(ranking.view, row + 1))

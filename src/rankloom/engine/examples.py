@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,7 +16,7 @@ from rankloom.collection import Collection
 from rankloom.engine.pictures import Seen, crop, keep_picture, kept_picture, picture_key, see
 from rankloom.engine.snapshot import Snapshot
 from rankloom.experts import Sighting
-from rankloom.media import read_image
+from rankloom.media import MediaError, read_image
 from rankloom.queries import Example, Query
 
 __all__ = ["Examples"]
@@ -45,7 +46,7 @@ class Examples:
             if keep and example.picture in self._images:
                 self.keep(self._images[example.picture])
             return example
-        image = example.image if example.path is None else read_image(example.path)
+        image = example.image if example.path is None else _read(example.path)
         assert image is not None
         if example.region is not None:
             image = crop(image, example.region)
@@ -105,3 +106,11 @@ class Examples:
             options = json.loads(settings)
             self._encoders[settings] = OnnxEncoder(**options, name=name) if options.get("text_onnx") else None
         return self._encoders[settings]
+
+
+def _read(path: str | os.PathLike[str]) -> NDArray[Any]:
+    """A picture file; one that cannot be read is named."""
+    try:
+        return read_image(path)
+    except MediaError as error:
+        raise MediaError(f"{os.fspath(path)}: {error}") from None

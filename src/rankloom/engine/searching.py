@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -17,16 +17,17 @@ from rankloom.collection.marks import marks as stored_marks
 from rankloom.core import FloatArray, IntArray
 from rankloom.engine import models
 from rankloom.engine.answers import Answer, Found, Ranking
-from rankloom.engine.arranging import METHODS, collapsed, diversified, reranked
+from rankloom.engine.arranging import METHODS, Arranged, collapsed, diversified, reranked
 from rankloom.engine.cutoff import suggest_cutoff
 from rankloom.engine.examples import Examples
+from rankloom.engine.filtering import allowed_by, newest_first
 from rankloom.engine.following import follow as follow_told
 from rankloom.engine.following import offsets_of, told_by
 from rankloom.engine.graphs import Graphs
 from rankloom.engine.library import Library, LibraryState, Phi
 from rankloom.engine.scorers import RankerScorer, Scorer, WeightScorer
 from rankloom.engine.settings import Settings
-from rankloom.engine.snapshot import FACES, TAGS, TEXT, Snapshot, allowed_by, state_of, take_snapshot
+from rankloom.engine.snapshot import FACES, TAGS, TEXT, Snapshot, state_of, take_snapshot
 from rankloom.engine.view import View, for_query
 from rankloom.features import Features
 from rankloom.index import ExactIndex, Index
@@ -161,7 +162,7 @@ class SearchEngine:
 
     def _features(self, snapshot: Snapshot, query: Query, rows: IntArray | None = None) -> Features:
         if query.empty:
-            raise ValueError("the query is empty: give words or an example")
+            raise ValueError("the query is empty: give words, an example or a concept")
         if query.concept is not None and query.concept not in snapshot.concepts:
             known = ", ".join(snapshot.concepts) or "none"
             raise ValueError(f"there is no concept {query.concept!r}; known are {known}")
@@ -322,7 +323,7 @@ class SearchEngine:
         diversity: float = 0.0,
         method: str = "experts",
     ) -> Answer:
-        """The best k items.
+        """The best k items; with filters alone the items that pass them, the newest first.
 
         Parameters
         ----------
@@ -340,9 +341,30 @@ class SearchEngine:
             raise ValueError(f"k must be at least 1, and offset not negative; got {k!r} and {offset!r}")
         if not 0 <= diversity <= 1:
             raise ValueError(f"diversity must be from 0 to 1, got {diversity!r}")
-        if method not in METHODS:
-            raise ValueError(f"unknown method {method!r}; known are {', '.join(METHODS)}")
+        _check_method(method)
+        if query.lists:
+            if method != "experts" or diversity:
+                raise ValueError("method and diversity arrange ranked results: give words or an example, too")
+            return self._list(query, k, offset, explain=explain, collapse=collapse)
         ranking = self.rank(query, user=user, diffusion=diffusion, follow=follow)
+        arranged = self._arrange(ranking, collapse=collapse, diversity=diversity, method=method)
+        order = arranged.order
+        cut = suggest_cutoff(arranged.total[order], ranking) if method == "experts" and not diversity else None
+        hits = []
+        for place, item in enumerate(self.collection.items((order[offset : offset + k] + 1).tolist()), offset + 1):
+            row = item.id - 1
+            more = (
+                arranged.why(row) if explain else None, ranking.told.grades.get(item.id),
+                tuple(arranged.others.get(row, ())),
+            )  # fmt: skip
+            score = arranged.score(row)
+            hits.append(Found(place, item.id, item.path, score, item.start, item.end, *more, taken=item.taken))
+        return Answer(tuple(hits), len(order), cut, ranking.spread is not None, ranking.told.n_marks)
+
+    def _arrange(
+        self, ranking: Ranking, *, collapse: bool = False, diversity: float = 0.0, method: str = "experts"
+    ) -> Arranged:
+        """Results in the order in which they are shown."""
         order, total = self._ordered(ranking)
         others: dict[int, list[int]] = {}
         if collapse:
@@ -352,20 +374,26 @@ class SearchEngine:
             order, moved = reranked(ranking, order, total, method)
         if diversity and len(order) > 2:
             order = diversified(ranking, order, total + moved, diversity, partial(self._column, ranking.view))
-        cut = suggest_cutoff(total[order], ranking) if method == "experts" and not diversity else None
-        page = order[offset : offset + k]
-        found = []
-        for place, item in enumerate(self.collection.items((page + 1).tolist()), offset + 1):
-            row = item.id - 1
-            why = None
-            if explain:
-                why = ranking.why(row)
-                if moved[row]:
-                    why[method] = float(moved[row])
-            score = float(total[row] + moved[row])
-            more = (why, ranking.told.grades.get(item.id), tuple(others.get(row, ())))
-            found.append(Found(place, item.id, item.path, score, item.start, item.end, *more))
-        return Answer(tuple(found), len(order), cut, ranking.spread is not None, ranking.told.n_marks)
+        return Arranged(ranking, method, order, total, moved, others)
+
+    def _list(self, query: Query, k: int, offset: int, *, explain: bool, collapse: bool) -> Answer:
+        """The items that pass the filters, the newest first; nothing ranks them, so each has the score 0."""
+        view = self._view()
+        order = newest_first(self.collection, query.filters, view.snapshot.n_items)
+        order = order[view.snapshot.present[order]]
+        others: dict[int, list[int]] = {}
+        if collapse:
+            order, others = collapsed(order, self._groups(view))
+        why: dict[str, float] | None = {} if explain else None
+        items = self.collection.items((order[offset : offset + k] + 1).tolist())
+        hits = tuple(
+            Found(
+                place, item.id, item.path, 0.0, item.start, item.end, why, None,
+                tuple(others.get(item.id - 1, ())), taken=item.taken,
+            )
+            for place, item in enumerate(items, offset + 1)
+        )  # fmt: skip
+        return Answer(hits, len(order))
 
     def _ordered(self, ranking: Ranking) -> tuple[IntArray, FloatArray]:
         """The rows of all results, best first, and all scores; ties by row number."""
@@ -401,15 +429,36 @@ class SearchEngine:
                 self._duplicates = (view.snapshot.state, member)
             return self._duplicates[1]
 
-    def compare(self, query: Query, a: int, b: int, *, user: str = "", diffusion: bool = True) -> dict[str, float]:
+    def explain(
+        self,
+        query: Query,
+        items: Sequence[int],
+        *,
+        user: str = "",
+        diffusion: bool = True,
+        follow: bool = True,
+        collapse: bool = False,
+        method: str = "experts",
+    ) -> list[dict[str, float]]:
+        """What each expert, mark, neighbour and reranker added to the scores of items: parts that sum to each of them.
+
+        Parameters
+        ----------
+        query, user, diffusion, follow, collapse, method : of the search whose scores these are.
+        items : any items, results or not.
+        """
+        _check_method(method)
+        ranking = self.rank(query, user=user, diffusion=diffusion, follow=follow)
+        for item in items:
+            if not 1 <= item <= len(ranking.base):
+                raise KeyError(f"there is no item {item}")
+        arranged = self._arrange(ranking, collapse=collapse, method=method)
+        return [arranged.why(item - 1) for item in items]
+
+    def compare(self, query: Query, a: int, b: int, **options: Any) -> dict[str, float]:
         """Why item a is above item b: the differences of what each part added, largest first; they sum to that of the
-        scores."""
-        ranking = self.rank(query, user=user, diffusion=diffusion)
-        n = len(ranking.base)
-        for item in (a, b):
-            if not 1 <= item <= n:
-                raise ValueError(f"there is no item {item}")
-        mine, theirs = ranking.why(a - 1), ranking.why(b - 1)
+        scores. The options are those of `explain`."""
+        mine, theirs = self.explain(query, (a, b), **options)
         found = {name: mine.get(name, 0.0) - theirs.get(name, 0.0) for name in {**mine, **theirs}}
         return dict(sorted(found.items(), key=lambda part: -abs(part[1])))
 
@@ -431,3 +480,8 @@ class SearchEngine:
         """
         view = self._view()
         return self._graphs.build(view.snapshot, view.fused, progress)
+
+
+def _check_method(method: str) -> None:
+    if method not in METHODS:
+        raise ValueError(f"unknown method {method!r}; known are {', '.join(METHODS)}")

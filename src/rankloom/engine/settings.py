@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -37,25 +39,30 @@ class Settings:
         row = self._collection.db.execute("SELECT value FROM meta WHERE key = ?", (_KEY,)).fetchone()
         return {"locked": {}, "since": 0} if row is None else json.loads(row[0])
 
-    def _write(self, found: dict[str, Any]) -> None:
+    @contextmanager
+    def _changing(self) -> Iterator[dict[str, Any]]:
+        """What is set, to be changed; nobody else changes it between the reading and the writing."""
         with self._collection.transaction() as db:
-            db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_KEY, json.dumps(found)))
+            settings = self._read()
+            yield settings
+            db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_KEY, json.dumps(settings)))
 
     def lock(self, name: str, value: float | None) -> None:
         """Keep a weight at a value; None lets it go."""
-        found = self._read()
-        found["locked"].pop(name, None)
-        if value is not None:
-            if not isfinite(value):
-                raise ValueError(f"a weight must be a finite number, got {value}")
-            found["locked"][name] = float(value)
-        self._write(found)
+        if value is not None and not isfinite(value):
+            raise ValueError(f"a weight must be a finite number, got {value}")
+        with self._changing() as settings:
+            settings["locked"].pop(name, None)
+            if value is not None:
+                settings["locked"][name] = float(value)
 
     def learn_with(self, online: str) -> None:
         """Choose the online ranker that learns from every mark."""
-        self._write({**self._read(), "online": online})
+        with self._changing() as settings:
+            settings["online"] = online
 
     def start_again(self) -> None:
         """Forget locks, and learn only from marks that come from now on."""
-        last = self._collection.db.execute("SELECT coalesce(max(id), 0) FROM qrels").fetchone()[0]
-        self._write({**self._read(), "locked": {}, "since": last})
+        with self._changing() as settings:
+            last = self._collection.db.execute("SELECT coalesce(max(id), 0) FROM qrels").fetchone()[0]
+            settings |= {"locked": {}, "since": last}

@@ -18,7 +18,7 @@ from rankloom.distances import DISTANCES, add_similarities
 from rankloom.engine.concepts import ConceptScores, concept_scores
 from rankloom.experts import Expert, Sighting, expert_features, experts_of
 from rankloom.features import Features
-from rankloom.queries import Filters, Query
+from rankloom.queries import Query
 from rankloom.text import TextIndex
 from rankloom.text.tokens import place_terms
 
@@ -256,28 +256,3 @@ class _Rows:
 def _rows(collection: Collection, after: int) -> _Rows:
     rows = collection.db.execute("SELECT item, source, text FROM texts WHERE rowid > ? ORDER BY rowid", (after,))
     return _Rows(rows.fetchall())
-
-
-def allowed_by(collection: Collection, filters: Filters, n_items: int) -> NDArray[np.bool_]:
-    """Which items pass the filters."""
-    allowed = np.ones(n_items, dtype=bool)
-    conditions, values = [], []
-    if filters.kind is not None:
-        conditions.append("shot IS NULL" if filters.kind == "picture" else "shot IS NOT NULL")
-    for value, sign in ((filters.after, ">="), (filters.before, "<")):
-        if value is not None:
-            conditions.append(f"taken {sign} ?")
-            values.append(value)
-    if filters.folder is not None:
-        conditions.append("hash IN (SELECT hash FROM files WHERE path = ? OR substr(path, 1, ?) = ?)")
-        below = os.path.join(os.path.abspath(filters.folder), "")
-        values += [below.rstrip(os.sep), len(below), below]  # type: ignore[list-item]
-    if filters.has_text is not None:
-        word = "" if filters.has_text else "NOT "
-        conditions.append(f"id {word}IN (SELECT item FROM texts WHERE source NOT IN ('tag', 'name', 'folder'))")
-    if conditions:
-        allowed[:] = False
-        found = collection.db.execute(f"SELECT id FROM items WHERE {' AND '.join(conditions)}", values)
-        rows = np.array([row[0] - 1 for row in found.fetchall()], dtype=np.int64)
-        allowed[rows[rows < n_items]] = True
-    return allowed

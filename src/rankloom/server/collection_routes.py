@@ -120,7 +120,7 @@ def _state(context: Context, kept: dict[str, Any]) -> dict[str, Any]:
     job = context.jobs.current
     stamp = ("folders", found.files, found.items)
     if kept.get("folders", (None,))[0] != stamp:
-        kept["folders"] = (stamp, _folders(context))
+        kept["folders"] = (stamp, context.folders()[:MOST_FOLDERS])
     total = max(len(context.collection), 1)
     return {
         "name": context.collection.folder.name,
@@ -133,15 +133,6 @@ def _state(context: Context, kept: dict[str, Any]) -> dict[str, Any]:
         "job": None if job is None else vars(job),
         "jobs": [vars(one) for one in context.jobs.last()],
     }  # fmt: skip
-
-
-def _folders(context: Context) -> list[str]:
-    """The folders that hold files, and those above them, as labels."""
-    roots = context.roots()
-    folders = {os.path.dirname(path) for (path,) in context.collection.db.execute("SELECT path FROM files")}
-    labels = {context.label(folder, roots) for folder in folders}
-    above = {label.rsplit("/", depth)[0] for label in labels for depth in range(1, label.count("/") + 1)}
-    return sorted(labels | above)[:MOST_FOLDERS]
 
 
 def _examples(context: Context, kept: dict[str, Any]) -> dict[str, Any]:

@@ -6,10 +6,12 @@ import json
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from rankloom.collection import Collection
-from rankloom.engine import CONCEPT, FACES, TAGS, TEXT, Engine
+from rankloom.engine import Engine
+from rankloom.engine.answers import kind_of
+from rankloom.engine.filtering import naming
 from rankloom.queries import Example, Filters, Query
 from rankloom.server.errors import Refused
 from rankloom.server.metrics import Metrics
@@ -74,7 +76,15 @@ class Context:
                 query = "SELECT 1 FROM files WHERE path > ? AND path < ? LIMIT 1"
                 if self.collection.db.execute(query, (prefix, path + chr(ord(os.sep) + 1))).fetchone():
                     return path
-        raise Refused(422, "filters.folder: the collection has no such folder")
+        raise Refused(422, f"filters.folder: no indexed file is in it; {naming(self.folders())}")
+
+    def folders(self) -> list[str]:
+        """The folders that hold files, and those above them, as labels."""
+        roots = self.roots()
+        folders = {os.path.dirname(path) for (path,) in self.collection.db.execute("SELECT path FROM files")}
+        labels = {self.label(folder, roots) for folder in folders}
+        above = {label.rsplit("/", depth)[0] for label in labels for depth in range(1, label.count("/") + 1)}
+        return sorted(labels | above)
 
     # Queries ----------------------------------------------------------------------------------------------------------
 
@@ -144,24 +154,6 @@ class Context:
 
     def contributions(self, why: dict[str, float]) -> list[Contribution]:
         """The parts of a score, the largest first."""
-        parts = [_contribution(name, value) for name, value in why.items()]
-        return sorted(parts, key=lambda part: -abs(part.value))
-
-
-def _contribution(name: str, value: float) -> Contribution:
-    """A part by the name that the engine gives it."""
-    *words, last = name.split(" ")
-    if words == ["neighbour"] and last.isdecimal():
-        return Contribution(name=name, kind="neighbour", value=value, item=int(last))
-    if words in (["like", "item"], ["unlike", "item"]) and last.isdecimal():
-        return Contribution(name=name, kind="mark", value=value, item=int(last))
-    kind: Literal["text", "concept", "mark", "expert", "other"] = "other"
-    if name in (TEXT, TAGS):
-        kind = "text"
-    elif name.startswith(CONCEPT):
-        kind = "concept"
-    elif name in ("all marks", "marked right", "marked wrong"):
-        kind = "mark"
-    elif "." in name or name == FACES:
-        kind = "expert"
-    return Contribution(name=name, kind=kind, value=value)
+        parts = [(name, value, *kind_of(name)) for name, value in why.items()]
+        parts.sort(key=lambda part: -abs(part[1]))
+        return [Contribution(name=name, value=value, kind=kind, item=item) for name, value, kind, item in parts]

@@ -142,8 +142,12 @@ def _details(context: Context, number: int) -> dict[str, Any]:
         "ORDER BY shot", (number,),
     ).fetchall()  # fmt: skip
     files = [
-        {"name": os.path.basename(path), "folder": context.label(os.path.dirname(path), roots)} for path in item.paths
-    ]
+        {
+            "name": os.path.basename(path), "folder": context.label(os.path.dirname(path), roots),
+            "there": os.path.isfile(path),
+        }
+        for path in item.paths
+    ]  # fmt: skip
     return {
         "id": item.id, "kind": item.kind, "files": files, "start": item.start, "end": item.end, "width": item.width,
         "height": item.height, "taken": item.taken, "faces": item.faces,

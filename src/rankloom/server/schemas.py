@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from rankloom.dates import start_of
+from rankloom.engine.answers import Kind
+from rankloom.names import LONGEST, check_name
 
 __all__ = [
     "CompareRequest", "ConceptRequest", "Contribution", "ErrorBody", "ExampleModel", "ExpertsRequest", "ExplainRequest",
@@ -19,12 +23,26 @@ MarkId = Annotated[int, Field(ge=1, le=2**53, strict=True)]
 Weight = Annotated[float, Field(ge=-10, le=10, allow_inf_nan=False)]
 Key = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[0-9A-Za-z_-]+$")]
 Name = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f\x7f]*\S[^\x00-\x1f\x7f]*$")]
-Date = Annotated[str, Field(pattern=r"^[0-9]{4}(-[0-9]{2}(-[0-9]{2})?)?$")]
 Method = Annotated[str, Field(max_length=40, pattern=r"^[a-z0-9_]+$")]
 
 
+def _date(text: str) -> str:
+    start_of(text)  # raises
+    return text
+
+
+Date = Annotated[
+    str, Field(max_length=40, description="2024, 2024-05, 2024-05-17, 2024-05-17T12:30, today, yesterday, 30d ..."),
+    AfterValidator(_date),
+]  # fmt: skip
+
+
+def _name(what: str) -> AfterValidator:
+    return AfterValidator(lambda name: check_name(name, what))
+
+
 class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)  # no 10.0, "10" or true where a whole number is expected
 
 
 class ErrorBody(BaseModel):
@@ -48,7 +66,7 @@ class ExampleModel(_Model):
 
 
 class FiltersModel(_Model):
-    """What results must be."""
+    """What results must be; without words, examples and a concept the items that pass are listed, newest first."""
 
     folder: str | None = Field(None, max_length=1000, description="As /api/collection names folders.")
     kind: Literal["picture", "shot"] | None = None
@@ -67,24 +85,34 @@ class QueryModel(_Model):
     filters: FiltersModel = Field(default_factory=lambda: FiltersModel.model_validate({}))
 
 
-class SearchRequest(_Model):
+class Scored(_Model):
+    """The options of a search that its scores depend on; who explains or exports them must give the same."""
+
+    diffusion: bool = True
+    collapse: bool = False
+    method: Method = "experts"
+
+
+class _Arranged(Scored):
+    """The options of a search that its order depends on."""
+
+    diversity: float = Field(0.0, ge=0, le=1, allow_inf_nan=False)
+
+
+class SearchRequest(_Arranged):
     """A search."""
 
     query: QueryModel
     k: int = Field(200, ge=1, le=MOST)
     offset: int = Field(0, ge=0, le=1_000_000)
     explain: bool = False
-    diffusion: bool = True
-    collapse: bool = False
-    diversity: float = Field(0.0, ge=0, le=1, allow_inf_nan=False)
-    method: Method = "experts"
 
 
 class Contribution(BaseModel):
     """A part of a score; all of them sum to it."""
 
     name: str
-    kind: Literal["expert", "text", "concept", "neighbour", "mark", "other"]
+    kind: Kind
     value: float
     item: int | None = None
 
@@ -155,15 +183,14 @@ class MarksRequest(_Model):
     query: QueryModel | None = None
 
 
-class ExplainRequest(_Model):
+class ExplainRequest(Scored):
     """Why is this item where it is."""
 
     query: QueryModel
     item: ItemId
-    diffusion: bool = True
 
 
-class CompareRequest(_Model):
+class CompareRequest(Scored):
     """Why is one item above another."""
 
     query: QueryModel
@@ -176,10 +203,11 @@ class SuggestRequest(_Model):
 
     query: QueryModel
     n: int = Field(5, ge=1, le=100)
+    diffusion: bool = True
 
 
-class ExportRequest(_Model):
-    """Results of a query, or this user's marks, as a file."""
+class ExportRequest(_Arranged):
+    """Results of a search, or this user's marks, as a file."""
 
     what: Literal["results", "marks"] = "results"
     format: Literal["json", "csv", "trec"] = "json"
@@ -212,7 +240,7 @@ class UseRequest(_Model):
 class ConceptRequest(_Model):
     """A concept from examples: items, or the marks of a query."""
 
-    name: Name
+    name: Annotated[str, Field(max_length=LONGEST), _name("a concept")]
     positive: list[ItemId] = Field(default_factory=list, max_length=MOST)
     negative: list[ItemId] = Field(default_factory=list, max_length=MOST)
     query: QueryModel | None = None
@@ -222,7 +250,7 @@ class ConceptRequest(_Model):
 class SavedRequest(_Model):
     """A search to keep under a name."""
 
-    name: Name
+    name: Annotated[str, Field(max_length=LONGEST), _name("a saved search")]
     query: QueryModel
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-from collections.abc import Iterable
 from time import perf_counter
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
+from rankloom import core
+from rankloom.collection.export import MARK_COLUMNS, csv_text, mark_rows, trec_qrels
+from rankloom.collection.marks import judgements
+from rankloom.datasets.trec import qid_to_trec, run_text
 from rankloom.server.context import Context
 from rankloom.server.errors import Refused
 from rankloom.server.guard import user_of
@@ -19,6 +20,7 @@ from rankloom.server.schemas import (
     ExplainRequest,
     ExportRequest,
     Hit,
+    Scored,
     SearchRequest,
     SearchResponse,
     SuggestRequest,
@@ -45,12 +47,9 @@ def search_routes(context: Context) -> APIRouter:
         user = user_of(request)
 
         def run() -> dict[str, Any]:
-            ranking = engine.rank(context.query(asked.query), user=user, diffusion=asked.diffusion)
-            total = ranking.total
-            if asked.item > len(total):
-                raise Refused(404, f"there is no item {asked.item}")
-            parts = context.contributions(ranking.why(asked.item - 1))
-            return {"item": asked.item, "score": float(total[asked.item - 1]), "why": [_plain(one) for one in parts]}
+            (why,) = engine.explain(context.query(asked.query), [asked.item], user=user, **_scored(asked))
+            parts = context.contributions(why)
+            return {"item": asked.item, "score": sum(why.values()), "why": [_plain(part) for part in parts]}
 
         return await work.search(run)
 
@@ -60,11 +59,13 @@ def search_routes(context: Context) -> APIRouter:
         user = user_of(request)
 
         def run() -> dict[str, Any]:
-            differences = engine.compare(context.query(asked.query), asked.a, asked.b, user=user)
+            differences = engine.compare(
+                context.query(asked.query), asked.a, asked.b, user=user, **_scored(asked)
+            )  # fmt: skip
             parts = context.contributions(differences)
             return {
                 "a": asked.a, "b": asked.b, "difference": sum(differences.values()),
-                "why": [_plain(one) for one in parts],
+                "why": [_plain(part) for part in parts],
             }  # fmt: skip
 
         return await work.search(run)
@@ -73,7 +74,12 @@ def search_routes(context: Context) -> APIRouter:
     async def suggest(asked: SuggestRequest, request: Request) -> list[Hit]:
         """The results whose marks would teach most."""
         user = user_of(request)
-        return await work.search(lambda: context.hits(engine.suggest(context.query(asked.query), asked.n, user=user)))
+
+        def run() -> list[Hit]:
+            query = context.query(asked.query)
+            return context.hits(engine.suggest(query, asked.n, user=user, diffusion=asked.diffusion))
+
+        return await work.search(run)
 
     @router.post("/export", response_class=Response)
     async def export(asked: ExportRequest, request: Request) -> Response:
@@ -92,8 +98,8 @@ def search_routes(context: Context) -> APIRouter:
 def _search(context: Context, asked: SearchRequest, user: str) -> SearchResponse:
     began = perf_counter()
     answer = context.engine.search(
-        context.query(asked.query), asked.k, offset=asked.offset, user=user, diffusion=asked.diffusion,
-        explain=asked.explain, collapse=asked.collapse, diversity=asked.diversity, method=asked.method,
+        context.query(asked.query), asked.k, offset=asked.offset, user=user, explain=asked.explain,
+        diversity=asked.diversity, **_scored(asked),
     )  # fmt: skip
     return SearchResponse(
         total=answer.total,
@@ -105,6 +111,11 @@ def _search(context: Context, asked: SearchRequest, user: str) -> SearchResponse
     )
 
 
+def _scored(asked: Scored) -> dict[str, Any]:
+    """The options that scores depend on, as the engine takes them."""
+    return {"diffusion": asked.diffusion, "collapse": asked.collapse, "method": asked.method}
+
+
 def _plain(part: Any) -> dict[str, Any]:
     found: dict[str, Any] = part.model_dump(exclude_none=True)
     return found
@@ -113,43 +124,26 @@ def _plain(part: Any) -> dict[str, Any]:
 def _results_file(context: Context, asked: ExportRequest, user: str) -> str:
     assert asked.query is not None
     query = context.query(asked.query)
-    answer = context.engine.search(query, asked.k, user=user)
+    answer = context.engine.search(query, asked.k, user=user, diversity=asked.diversity, **_scored(asked))
     if asked.format == "trec":
-        return "".join(f"{_word(query.qid)} Q0 {one.id} {one.rank} {one.score:.9g} rankloom\n" for one in answer)
+        if query.lists:
+            raise Refused(422, "format: a TREC run needs scores, and filters alone only list items; take csv or json")
+        # Readers of runs order them by score, which is not the order of results that were made to differ.
+        run = [core.Hit(hit.rank, str(hit.id), 1 / hit.rank if asked.diversity else hit.score) for hit in answer]
+        return run_text({qid_to_trec(query.qid): run})
     hits = [hit.model_dump(exclude={"why"}) for hit in context.hits(answer)]
     if asked.format == "csv":
-        return _csv(hits, [name for name in Hit.model_fields if name != "why"])
+        return csv_text(hits, [name for name in Hit.model_fields if name != "why"])
     return json.dumps({"query": context.query_json(query), "results": hits}, ensure_ascii=False, indent=1) + "\n"
 
 
 def _marks_file(context: Context, asked: ExportRequest, user: str) -> str:
+    """The marks of one user; a browser's number for its user is nothing to hand on."""
     query = None if asked.query is None else context.query(asked.query)
-    marks = context.engine.marks(query, user=user)
+    standing = context.engine.marks(query, user=user)
     if asked.format == "trec":
-        return "".join(f"{_word(one.qid)} 0 {one.item} {one.grade:g}\n" for one in marks if one.over is None)
-    rows = [
-        {"id": one.id, "query": one.qid, "item": one.item, "grade": one.grade, "over": one.over, "at": one.at}
-        for one in marks
-    ]
-    if asked.format == "csv":
-        return _csv(rows, ["id", "query", "item", "grade", "over", "at"])
-    return json.dumps(rows, ensure_ascii=False, indent=1) + "\n"
-
-
-def _word(qid: str) -> str:
-    """A query's name as TREC files take it: without blanks."""
-    return "_".join(qid.split()) or "_"
-
-
-def _csv(rows: Iterable[dict[str, Any]], columns: list[str]) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
-    writer.writeheader()
-    for row in rows:
-        writer.writerow({name: _harmless(value) for name, value in row.items()})
-    return text.getvalue()
-
-
-def _harmless(value: Any) -> Any:
-    """A caption that begins like a formula must not be one when a spreadsheet opens the file."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
+        wanted = {mark.id for mark in standing}
+        return trec_qrels([mark for mark in judgements(context.collection, user) if mark.id in wanted])
+    columns = [name for name in MARK_COLUMNS if name != "user"]
+    rows = [{name: row[name] for name in columns} for row in mark_rows(standing)]
+    return csv_text(rows, columns) if asked.format == "csv" else json.dumps(rows, ensure_ascii=False, indent=1) + "\n"

@@ -8,7 +8,7 @@ import { makeExperts } from "./experts.js";
 import { Grid, isRight } from "./grid.js";
 import { makeMarks } from "./marks.js";
 import { makePanel } from "./panel.js";
-import { empty, forServer, fromAddress, inWords, isEmpty, toAddress } from "./state.js";
+import { empty, forServer, fromAddress, inWords, isEmpty, isList, toAddress } from "./state.js";
 import { makeTools } from "./tools.js";
 import { makeViewer } from "./viewer.js";
 import { failed, nothing, welcome } from "./welcome.js";
@@ -85,7 +85,8 @@ export class App {
     this.pill();
     put($("message"));
     if (!animate || scrollY > 0) scrollTo({ top: 0 });
-    this.grid.show(answer.hits, { total: Math.min(answer.total, MOST), cutoff: answer.cutoff, animate });
+    $("view-search").classList.toggle("by-date", isList(this.query));
+    this.grid.show(answer.hits, { total: Math.min(answer.total, MOST), cutoff: answer.cutoff, animate, byDate: isList(this.query) });
     this.status();
     if (!answer.hits.length) nothing(this);
     const said = `${count(answer.total, "result")} for ${inWords(this.query)}`;
@@ -134,7 +135,8 @@ export class App {
     put($("status"),
       h("span", {}, h("strong", {}, count(total, "result")), ` in ${seconds < 0.1 ? `${Math.max(1, Math.round(1000 * seconds))} ms` : `${seconds.toFixed(1)} s`}`),
       marks ? h("span", { class: "follows" }, `follows ${count(marks, "mark")}`) : null,
-      diffused ? h("span", { class: "muted" }, "neighbours count") : null);
+      diffused ? h("span", { class: "muted" }, "neighbours count") : null,
+      isList(this.query) ? h("span", { class: "muted" }, "newest first") : null);
   }
 
   /** Read the address and search for what it holds. */
@@ -163,7 +165,7 @@ export class App {
   open(hit) { if (hit) this.viewer.open(hit); }
 
   why(hit) {
-    if (!hit) return;
+    if (!hit || this.unranked()) return;
     this.panel.show("why");
     announce(`Why result ${hit.rank} is here: see the panel.`);
   }
@@ -174,6 +176,12 @@ export class App {
     this.timer = setTimeout(() => this.parts.why.show(hit), 150);
   }
 
+  /** Whether items are only listed by date; says then what is missing. */
+  unranked() {
+    if (isList(this.query)) toast("Filters alone list items by date. Search for something, then mark results.");
+    return isList(this.query);
+  }
+
   onSearch() { return !$("view-search").hidden; }
 
   // Marking -----------------------------------------------------------------------------------------------------------
@@ -182,6 +190,7 @@ export class App {
 
   /** Mark a result; the same mark again takes it back. */
   async mark(hit, grade) {
+    if (this.unranked()) return undefined;
     if (this.readOnly) return toast("This server is read-only; nothing can be marked.", "bad");
     const before = hit.mark ?? null;
     if (before === grade) {
@@ -225,11 +234,15 @@ export class App {
   async afterMarks() {
     this.channel.postMessage("marks");
     await this.loadMarks();
+    this.explainAgain();
   }
+
+  /** Scores have changed: what is taken apart in the panel is taken apart anew. */
+  explainAgain() { if (this.panel.open && this.panel.current === "why") this.parts.why.refresh(); }
 
   /** The marks of this search as the server has them. */
   async loadMarks() {
-    if (isEmpty(this.query)) return;
+    if (isEmpty(this.query) || isList(this.query)) { this.marks = []; return; }
     const mine = this.asked;
     const marks = await post("marks", { query: forServer(this.query) }).catch(() => null);
     if (!marks || mine !== this.asked) return;
@@ -245,7 +258,7 @@ export class App {
   async elsewhere() {
     const before = this.grid.hits.filter(isRight).length + this.marks.length;
     await this.loadMarks();
-    if (this.grid.hits.filter(isRight).length + this.marks.length !== before) { this.fresh += 1; this.pill(); }
+    if (this.grid.hits.filter(isRight).length + this.marks.length !== before) { this.fresh += 1; this.pill(); this.explainAgain(); }
   }
 
   /** The server is back: marks are sent already; search again only if there is nothing to see. */
@@ -255,7 +268,7 @@ export class App {
   }
 
   /** Weights were changed by hand. */
-  changed() { if (this.answer) { this.fresh += 1; this.pill(); } }
+  changed() { if (this.answer) { this.fresh += 1; this.pill(); } this.explainAgain(); }
 
   /** The offer to show the new order: nothing moves before it is asked for. */
   pill() {

@@ -2,7 +2,7 @@
 
 import { h, s } from "./dom.js";
 
-const WIDTH = 720, HEIGHT = 280, LEFT = 44, BOTTOM = 34, TOP = 30, RIGHT = 12;
+const WIDTH = 720, HEIGHT = 296, LEFT = 44, BOTTOM = 50, TOP = 30, RIGHT = 12;
 
 /** Lines over 1, 2, 3 ...; `series` is [{name, kind, values}], values from 0 to 1 or null. */
 export function lines(series, { x, y, label }) {
@@ -13,7 +13,7 @@ export function lines(series, { x, y, label }) {
     s("line", { x1: LEFT, x2: WIDTH - RIGHT, y1: py(value), y2: py(value), class: "grid-line" }),
     s("text", { x: LEFT - 8, y: py(value) + 4, "text-anchor": "end" }, String(value)),
   ]);
-  const marks = [...new Set([0, n - 1])].map((i) => s("text", { x: px(i), y: HEIGHT - 12, "text-anchor": "middle" }, String(i + 1)));
+  const marks = [...new Set([0, n - 1])].map((i) => s("text", { x: px(i), y: HEIGHT - BOTTOM + 20, "text-anchor": "middle" }, String(i + 1)));
   const paths = series.map(({ kind, values }) => {
     const points = values.map((value, i) => (value === null || value === undefined ? null : [px(i), py(value)])).filter(Boolean);
     const path = points.map(([a, b], i) => `${i ? "L" : "M"}${a.toFixed(1)} ${b.toFixed(1)}`).join("");
@@ -21,7 +21,7 @@ export function lines(series, { x, y, label }) {
   });
   return h("figure", { class: "chart" },
     s("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": label }, grid, marks, paths,
-      s("text", { x: (LEFT + WIDTH - RIGHT) / 2, y: HEIGHT - 12, "text-anchor": "middle" }, x), s("text", { x: LEFT, y: 12 }, y)),
+      s("text", { x: (LEFT + WIDTH - RIGHT) / 2, y: HEIGHT - 8, "text-anchor": "middle" }, x), s("text", { x: LEFT, y: 12 }, y)),
     h("figcaption", { class: "legend" }, series.map(({ name, kind }) => h("span", { class: kind }, h("i", {}), name))));
 }
 

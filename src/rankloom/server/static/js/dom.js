@@ -2,6 +2,11 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 
+/** A table without the names that every object has: what is looked up in it may come from people. */
+export function table(entries) {
+  return Object.assign(Object.create(null), entries);
+}
+
 /** An element by its id. */
 export const $ = (id) => document.getElementById(id);
 
@@ -40,7 +45,7 @@ export function icon(name) {
   return icons[name].cloneNode(true); // not <use>: each of those is a document of its own, and a grid has hundreds
 }
 
-const icons = {};
+const icons = table({});
 
 /** Say something to a screen reader. */
 export function announce(text) {
@@ -84,12 +89,12 @@ export const thumbnail = (item) => `/api/items/${item}/thumbnail`;
 
 export const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
-const DESCRIPTORS = {
+const DESCRIPTORS = table({
   semantic: "What it shows", color_correlogram: "Colours side by side", color_layout: "Layout of colours",
   spatial_color_histogram: "Colours by place", hsv_histogram: "Colours", rgb_histogram: "Colours (RGB)", lab_histogram: "Colours (Lab)",
   color_moments: "Mean colours", edge_histogram: "Edges", hog: "Shapes", gist: "Scene layout", lbp: "Fine texture", gabor: "Texture",
   wavelet: "Wavelets", sift_words: "Local details", text: "Words of people", tags: "Automatic words", faces: "Faces",
-};
+});
 
 /** An expert's name for people: its group, and how it compares. */
 export function expertName(name) {

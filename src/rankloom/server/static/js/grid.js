@@ -42,11 +42,12 @@ export class Grid {
   }
 
   /** Show other results. With `animate` tiles move from where they were to where they are. */
-  show(hits, { total, cutoff, animate = false }) {
+  show(hits, { total, cutoff, animate = false, byDate = false }) {
     const before = animate ? this.places() : null;
     const ranks = animate ? new Map(this.hits.map((hit) => [hit.id, hit.rank])) : null;
     for (const hit of hits) hit.moved = ranks?.has(hit.id) ? ranks.get(hit.id) - hit.rank : 0;
     this.hits = hits;
+    this.byDate = byDate;
     // Marked results stand at the ends with scores of their own; the others are measured against the best of them.
     this.best = hits.find((hit) => hit.mark === null || hit.mark === undefined)?.score || 1;
     this.total = total;
@@ -169,7 +170,7 @@ export class Grid {
     const [rank, when, score] = caption.lastChild.children;
     rank.textContent = hit.rank;
     when.textContent = date(hit.taken);
-    score.textContent = number(hit.score);
+    score.textContent = this.byDate ? "" : number(hit.score);
     this.verdict(tile, hit, stamp, acts);
     return tile;
   }
@@ -192,7 +193,7 @@ export class Grid {
     const right = isRight(hit), wrong = isWrong(hit);
     tile.classList.toggle("is-right", right);
     tile.classList.toggle("is-wrong", wrong);
-    tile.setAttribute("aria-label", describe(hit, this.total));
+    tile.setAttribute("aria-label", describe(hit, this.total, this.byDate));
     if (right || wrong) put(stamp, icon(wrong ? "wrong" : "right"));
     if (this.readOnly) return;
     acts.children[0].ariaPressed = String(right);
@@ -224,6 +225,7 @@ export class Grid {
   select(index, focus = true) {
     if (!this.hits.length) return;
     const next = Math.max(0, Math.min(this.hits.length - 1, index));
+    const moved = next !== this.current;
     this.element()?.setAttribute("tabindex", "-1");
     this.current = next;
     this.render();
@@ -234,7 +236,7 @@ export class Grid {
       const box = tile.getBoundingClientRect(), top = 150;
       if (box.top < top || box.bottom > innerHeight - 20) tile.scrollIntoView({ block: "center", behavior: calm() ? "auto" : "smooth" });
     }
-    this.actions.moved(this.hits[next]);
+    if (moved) this.actions.moved(this.hits[next]);
   }
 
   focus() { this.select(this.current); }
@@ -291,11 +293,11 @@ export const isWrong = (hit) => hit.mark === 0;
 
 const ratio = (hit) => Math.max(0.55, Math.min(2.2, (hit.width || 4) / (hit.height || 3)));
 
-function describe(hit, total) {
+function describe(hit, total, byDate) {
   const parts = [`Result ${hit.rank} of ${total}`, hit.caption || hit.name];
   if (hit.kind === "shot") parts.push(`video shot of ${Math.round(hit.end - hit.start)} seconds`);
   if (hit.taken) parts.push(date(hit.taken));
-  parts.push(`score ${number(hit.score)}`);
+  if (!byDate) parts.push(`score ${number(hit.score)}`);
   if (isRight(hit)) parts.push("marked right");
   if (isWrong(hit)) parts.push("marked wrong");
   return parts.join(", ");

@@ -2,7 +2,7 @@
 
 import { post } from "./api.js";
 import { button, count, h, icon, put, thumbnail } from "./dom.js";
-import { forServer } from "./state.js";
+import { forServer, isList } from "./state.js";
 
 /** `app` has `query`, `marks`, `undo(id)`, `mark(hit, grade)`, `readOnly`. */
 export function makeMarks(app) {
@@ -17,7 +17,7 @@ export function makeMarks(app) {
         ? `${count(right, "right result")} and ${count(marks.length - right, "wrong one")} in this search. They are saved, and every later search learns from them.`
         : "Nothing is marked in this search yet. Point at a result and press ✓ or ✗, or use the keys R and W."),
       h("ul", { class: "mark-list", "aria-label": "Marks of this search" }, marks.map(line)),
-      app.readOnly ? null : h("div", { class: "buttons" }, button("What should I mark?", { kind: "small", onclick: suggest })),
+      app.readOnly || isList(app.query) ? null : h("div", { class: "buttons" }, button("What should I mark?", { kind: "small", onclick: suggest })),
       suggested.length ? h("div", { class: "suggested" },
         h("h3", {}, "These would teach the most"),
         suggested.map((hit) => h("div", { class: "suggestion" },
@@ -37,7 +37,7 @@ export function makeMarks(app) {
 
   async function suggest() {
     try {
-      suggested = await post("suggest", { query: forServer(app.query), n: 5 });
+      suggested = await post("suggest", { query: forServer(app.query), n: 5, diffusion: !app.plain });
       show();
       root.querySelector(".suggestion button")?.focus();
     } catch (error) {

@@ -6,7 +6,14 @@ export const WEIGHTS = [0.25, 0.5, 1, 2, 4];
 /** A query without anything. */
 export const empty = () => ({ text: "", text_weight: 1, examples: [], concept: null, filters: {} });
 
-export const isEmpty = (query) => !query.text.trim() && !query.examples.length && !query.concept;
+const unranked = (query) => !query.text.trim() && !query.examples.length && !query.concept;
+const filtered = (query) => Object.values(query.filters).some((value) => value !== null && value !== undefined && value !== "");
+
+/** Nothing is asked for. */
+export const isEmpty = (query) => unranked(query) && !filtered(query);
+
+/** Filters alone: items are listed by date, there is nothing to rank them by. */
+export const isList = (query) => unranked(query) && filtered(query);
 
 /** The query and the tab of an address. */
 export function fromAddress(search) {
@@ -61,7 +68,7 @@ export function inWords(query) {
   if (query.text.trim()) parts.push(`“${query.text.trim()}”`);
   if (query.examples.length) parts.push(query.examples.length === 1 ? "a picture" : `${query.examples.length} pictures`);
   if (query.concept) parts.push(`the concept ${query.concept}`);
-  return parts.join(" and ") || "nothing yet";
+  return parts.join(" and ") || (isList(query) ? "the filters" : "nothing yet");
 }
 
 const finite = (text, otherwise) => (text !== null && text !== undefined && Number.isFinite(Number(text)) ? Math.max(-10, Math.min(10, Number(text))) : otherwise);

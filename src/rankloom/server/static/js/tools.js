@@ -2,8 +2,9 @@
 
 import { drop, get, post } from "./api.js";
 import { $, button, h, icon, menu, put, toast } from "./dom.js";
-import { forServer, fromServer, inWords, isEmpty } from "./state.js";
+import { forServer, fromServer, inWords, isEmpty, isList } from "./state.js";
 
+const DATES = ["today", "yesterday", "7d", "30d", "6m", "1y"];
 const SIZES = { Small: 130, Medium: 190, Large: 280 };
 
 /** `app` has `query`, `plain`, `search()`, `grid`, `folders`. */
@@ -11,20 +12,25 @@ export function makeTools(app) {
   const field = (label, element) => h("label", { class: "field" }, h("span", {}, label), element);
   const kind = h("select", {}, option("", "Pictures and videos"), option("picture", "Pictures"), option("shot", "Video shots"));
   const folder = h("select", {}, option("", "All folders"));
-  const after = h("input", { type: "date" });
-  const before = h("input", { type: "date" });
+  const dates = h("datalist", { id: "dates" }, DATES.map((name) => option(name, name)));
+  const day = () => h("input", { type: "text", list: "dates", size: "14", maxlength: "40", placeholder: "2024-05 or 30d", autocomplete: "off", spellcheck: "false" });
+  const after = day(), before = day();
   const text = h("select", {}, option("", "Either"), option("1", "With a text"), option("0", "Without a text"));
   const plain = h("input", { type: "checkbox" });
   const set = (name, value) => { if (value) app.query.filters[name] = value; else delete app.query.filters[name]; app.search(); };
   kind.addEventListener("change", () => set("kind", kind.value));
   folder.addEventListener("change", () => set("folder", folder.value));
-  after.addEventListener("change", () => set("after", after.value));
-  before.addEventListener("change", () => set("before", before.value));
+  // Enter searches even where the list of proposals is open and keeps the event "change" to itself.
+  for (const [name, input] of [["after", after], ["before", before]]) {
+    const apply = () => { if (input.value.trim() !== (app.query.filters[name] ?? "")) set(name, input.value.trim()); };
+    input.addEventListener("change", apply);
+    input.addEventListener("keydown", (event) => { if (event.key === "Enter") apply(); });
+  }
   text.addEventListener("change", () => { if (text.value) app.query.filters.has_text = text.value === "1"; else delete app.query.filters.has_text; app.search(); });
   plain.addEventListener("change", () => { app.plain = plain.checked; app.search(); });
 
   const filters = h("div", { class: "filters", id: "filters" },
-    field("Kind", kind), field("Folder", folder), field("From", after), field("Before", before), field("Text", text),
+    field("Kind", kind), field("Folder", folder), field("From", after), field("Before", before), dates, field("Text", text),
     h("label", { class: "check" }, plain, "Each result by itself, without its neighbours"),
     button("Clear", { kind: "small quiet", onclick: () => { app.query.filters = {}; app.plain = false; app.search(); } }));
   const toggle = h("button", { type: "button", class: "quiet", "aria-expanded": "false", "aria-controls": "filters", onclick: () => open(filters.hidden) }, icon("filter"), h("span", {}, "Filters"));
@@ -42,7 +48,7 @@ export function makeTools(app) {
 
   async function saved(close) {
     const list = await get("saved").catch((error) => { toast(error.message, "bad"); return []; });
-    const name = h("input", { type: "text", maxlength: "60", placeholder: "Name", "aria-label": "Name for this search", value: app.query.text.trim() });
+    const name = h("input", { type: "text", maxlength: "60", placeholder: "Name", "aria-label": "Name for this search", value: app.query.text.replace(/[^\p{L}\p{M}\p{N} _-]/gu, "").trim() });
     const form = h("form", { class: "inline", onsubmit: async (event) => {
       event.preventDefault();
       try {
@@ -59,13 +65,13 @@ export function makeTools(app) {
 
   function exports(close) {
     const choice = (what, format, name) => h("li", {}, h("button", { type: "button", class: "link", onclick: () => { save(what, format); close(true); } }, name));
-    const results = isEmpty(app.query) ? null : [h("h3", {}, "These results"), h("ul", { class: "choices" }, choice("results", "json", "JSON"), choice("results", "csv", "CSV"), choice("results", "trec", "TREC run"))];
+    const results = isEmpty(app.query) ? null : [h("h3", {}, "These results"), h("ul", { class: "choices" }, choice("results", "json", "JSON"), choice("results", "csv", "CSV"), isList(app.query) ? null : choice("results", "trec", "TREC run"))];
     return [results, h("h3", {}, "All my marks"), h("ul", { class: "choices" }, choice("marks", "json", "JSON"), choice("marks", "csv", "CSV"), choice("marks", "trec", "TREC qrels"))].flat().filter(Boolean);
   }
 
   async function save(what, format) {
     try {
-      const body = { what, format, ...(what === "results" ? { query: forServer(app.query), k: 10000 } : {}) };
+      const body = { what, format, ...(what === "results" ? { query: forServer(app.query), k: 10000, diffusion: !app.plain } : {}) };
       const response = await post("export", body, { raw: true });
       const address = URL.createObjectURL(await response.blob());
       const link = h("a", { href: address, download: `rankloom-${what}.${format === "trec" ? "txt" : format}` });

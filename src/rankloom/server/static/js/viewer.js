@@ -1,21 +1,31 @@
 // One item large: the picture, or just its shot of the video; the other shots on a strip; what is known of it.
 
 import { get } from "./api.js";
-import { $, button, clock, date, h, icon, put, thumbnail } from "./dom.js";
+import { $, button, clock, date, h, icon, put, table, thumbnail } from "./dom.js";
 import { isRight, isWrong } from "./grid.js";
+import { isList } from "./state.js";
 
-const SOURCES = { caption: "Caption", embedded: "In the file", sidecar: "Beside the file", subtitle: "Subtitle", tag: "Automatic", name: "File name", folder: "Folder" };
+const SOURCES = table({ caption: "Caption", embedded: "In the file", sidecar: "Beside the file", subtitle: "Subtitle", tag: "Automatic", name: "File name", folder: "Folder" });
 
 /** `app` has `grid`, `mark`, `similar`, `why`, `readOnly`. */
 export function makeViewer(app) {
   const dialog = $("viewer");
-  let hit = null, item = null;
+  let hit = null, item = null, next = null, leaving = false;
+
+  // The viewer is a step of the history: Back closes it, and closing it takes the step back.
+  addEventListener("popstate", (event) => {
+    if (!leaving && !dialog.open) return;
+    event.stopImmediatePropagation(); // the search behind it stays as it is
+    if (leaving) { leaving = false; goOn(); } else dialog.close();
+  });
+  if (history.state?.viewer) history.replaceState(null, "");
 
   dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
   dialog.addEventListener("close", () => {
     put(dialog);
     item = null;
     app.grid.select(Math.max(0, app.grid.hits.findIndex((one) => one.id === hit.id))); // the browser went back to the one before
+    if (history.state?.viewer) { leaving = true; history.back(); } else goOn();
   });
   dialog.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, select, video")) return;
@@ -28,7 +38,7 @@ export function makeViewer(app) {
     hit = of;
     item = null;
     draw();
-    if (!dialog.open) { dialog.showModal(); (dialog.querySelector('[data-name="right"]') ?? dialog.querySelector(".shut")).focus(); }
+    if (!dialog.open) { history.pushState({ viewer: true }, ""); dialog.showModal(); (dialog.querySelector('[data-name="right"]') ?? dialog.querySelector(".shut")).focus(); }
     try {
       const found = await get(`items/${of.id}`);
       if (hit?.id === of.id) { item = found; draw(); }
@@ -38,10 +48,10 @@ export function makeViewer(app) {
   }
 
   function step(by) {
-    const next = app.grid.hits.findIndex((one) => one.id === hit.id) + by;
-    if (next < 0 || next >= app.grid.hits.length) return;
-    app.grid.select(next, false);
-    open(app.grid.hits[next]);
+    const place = app.grid.hits.findIndex((one) => one.id === hit.id) + by;
+    if (place < 0 || place >= app.grid.hits.length) return;
+    app.grid.select(place, false);
+    open(app.grid.hits[place]);
   }
 
   function mark(grade) {
@@ -50,11 +60,27 @@ export function makeViewer(app) {
     draw();
   }
 
-  function similar() { const of = hit; dialog.close(); app.similar(of); }
+  /** Close, and then do something with the item. */
+  function leave(action) { const of = hit; next = () => action(of); dialog.close(); }
 
-  function why() { const of = hit; dialog.close(); app.why(of); }
+  function goOn() { const action = next; next = null; action?.(); }
+
+  const similar = () => leave((of) => app.similar(of));
+  const why = () => leave((of) => app.why(of));
+
+  const isGone = () => item?.id === hit.id && !item.files.some((file) => file.there);
+
+  /** In place of a picture whose file was deleted or moved. */
+  function gone() {
+    const paths = item.files.map((file) => `${file.folder}/${file.name}`);
+    return h("div", { class: "gone", "data-item": `gone ${hit.id}` },
+      h("img", { src: thumbnail(hit.id), alt: hit.caption || hit.name }),
+      h("div", { role: "status" }, h("strong", {}, "This file is gone"), paths.map((path) => h("span", { class: "path" }, path)),
+        h("span", {}, "It was deleted or moved. Look for changes in the tab Collection to bring the collection up to date.")));
+  }
 
   function media() {
+    if (isGone()) return gone();
     const same = dialog.querySelector(".stage > *");
     if (same?.dataset.item === String(hit.id)) return same;
     if (hit.kind === "picture") return h("img", { src: `/api/items/${hit.id}/view`, alt: hit.caption || hit.name, "data-item": hit.id });
@@ -71,6 +97,7 @@ export function makeViewer(app) {
   function draw() {
     if (!hit) return;
     const index = app.grid.hits.findIndex((one) => one.id === hit.id);
+    const listed = isList(app.query), marking = !app.readOnly && !listed;
     const focused = dialog.contains(document.activeElement) ? document.activeElement.dataset.name : null;
     const tool = (name, text, symbol, action, extra = {}) => button(text, { symbol, "data-name": name, onclick: action, ...extra });
     dialog.setAttribute("aria-label", `Result ${hit.rank}: ${hit.caption || hit.name}`);
@@ -82,10 +109,10 @@ export function makeViewer(app) {
       h("div", { class: "about" },
         h("h2", {}, hit.caption || hit.name),
         h("div", { class: "buttons" },
-          app.readOnly ? null : tool("right", "Right", "right", () => mark(1), { kind: "right", "aria-pressed": String(isRight(hit)) }),
-          app.readOnly ? null : tool("wrong", "Wrong", "wrong", () => mark(0), { kind: "wrong", "aria-pressed": String(isWrong(hit)) }),
+          !marking ? null : tool("right", "Right", "right", () => mark(1), { kind: "right", "aria-pressed": String(isRight(hit)) }),
+          !marking ? null : tool("wrong", "Wrong", "wrong", () => mark(0), { kind: "wrong", "aria-pressed": String(isWrong(hit)) }),
           tool("similar", "More like this", "similar", similar),
-          tool("why", "Why here", "why", why)),
+          listed ? null : tool("why", "Why here", "why", why)),
         facts(),
         item?.shots.length > 1 ? strip() : null));
     (dialog.querySelector(`[data-name="${focused ?? "right"}"]:not([disabled])`) ?? dialog.querySelector(".shut")).focus();
@@ -98,7 +125,7 @@ export function makeViewer(app) {
     for (const one of item?.texts ?? []) if (one.source !== "name" && one.source !== "folder") rows.push([SOURCES[one.source] ?? one.source, one.text]);
     if (item?.files.length > 1) rows.push(["Copies", String(item.files.length)]);
     return h("dl", {}, rows.filter(([, value]) => value).map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))),
-      h("div", {}, h("dt", {}, "Original"), h("dd", {}, h("a", { href: `/api/items/${hit.id}/file`, target: "_blank", rel: "noreferrer" }, "open the file"))));
+      isGone() ? null : h("div", {}, h("dt", {}, "Original"), h("dd", {}, h("a", { href: `/api/items/${hit.id}/file`, target: "_blank", rel: "noreferrer" }, "open the file"))));
   }
 
   function strip() {

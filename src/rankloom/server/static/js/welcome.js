@@ -2,6 +2,7 @@
 
 import { get } from "./api.js";
 import { $, button, h, put, thumbnail } from "./dom.js";
+import { isList } from "./state.js";
 
 export async function welcome(app) {
   const place = $("message");
@@ -30,7 +31,7 @@ export function nothing(app) {
   const filtered = Object.keys(app.query.filters).length > 0;
   put($("message"), h("div", { class: "notice" },
     h("h2", {}, "Nothing was found"),
-    h("p", {}, filtered ? "The filters may leave nothing. Clear them, or use fewer words." : "No item has these words. Use fewer or other words, or drop a picture of what you look for."),
+    h("p", {}, isList(app.query) ? "No item passes these filters. Clear one of them, or all." : filtered ? "No item with something of this search passes the filters. Clear them, or use other words." : "No item has these words. Use fewer or other words, or drop a picture of what you look for."),
     h("div", { class: "buttons" },
       filtered ? button("Clear the filters", { kind: "primary", onclick: () => { app.query.filters = {}; app.search(); } }) : null,
       button("Start again", { onclick: () => app.home() }))));
@@ -38,11 +39,13 @@ export function nothing(app) {
 
 /** The search failed: the reason, and a way on. */
 export function failed(app, error) {
+  const filter = error.status === 422 && error.message.startsWith("filters.");
   const gone = error.status === 422 && /picture/.test(error.message);
   put($("message"), h("div", { class: "notice bad", role: "alert" },
     h("h2", {}, error.status === 0 ? "The server does not answer" : "This search did not work"),
     h("p", {}, error.status === 0 ? "Start it again with “rankloom serve”; the search goes on by itself." : error.message),
     h("div", { class: "buttons" },
+      filter ? button("Clear the filters", { onclick: () => { app.query.filters = {}; app.search(); } }) : null,
       gone ? button("Search without pictures", { onclick: () => { app.query.examples = []; app.search(); } }) : null,
       button("Try again", { kind: "primary", onclick: () => app.search({ push: false }) }), button("Start again", { onclick: () => app.home() }))));
 }

@@ -1,36 +1,40 @@
 // "Why here": what each expert, neighbour and mark added to a score; and why one item is above another.
 
 import { post } from "./api.js";
-import { expertName, h, number, put, signed, thumbnail } from "./dom.js";
-import { forServer } from "./state.js";
+import { expertName, h, number, put, signed, table, thumbnail } from "./dom.js";
+import { forServer, isList } from "./state.js";
 
-const KINDS = { neighbour: "Its neighbours", mark: "Your marks" };
-const OTHERS = { "nearer than the rest": "What others have too", start: "Start of the model" };
+const KINDS = table({ neighbour: "Its neighbours", mark: "Your marks", example: "Like your pictures", method: "Reranking by looks" });
+const OTHERS = table({ "nearer than the rest": "What others have too", start: "Start of the model" });
 
 /** Draws into the panel. `app` has `query`, `plain`, `grid`. */
 export function makeWhy(app) {
   const root = h("div", { class: "why" });
-  let held = null, asked = 0;
+  let held = null, asked = 0, again = null;
 
   async function show(hit) {
+    again = () => show(hit);
     asked += 1;
     const mine = asked;
+    if (isList(app.query)) return put(root, h("p", { class: "hint" }, "Filters alone list items by date: there is no score to take apart."));
     if (!hit) return put(root, h("p", { class: "hint" }, "Choose a result: its score is taken apart here."));
     if (root.dataset.item !== String(hit.id)) put(root, head(hit), h("p", { class: "hint" }, "One moment…"));
     root.dataset.item = hit.id;
     try {
       const found = await post("explain", { query: forServer(app.query), item: hit.id, diffusion: !app.plain });
       if (mine !== asked) return;
-      put(root, head(hit), bars(found.why, app), sum(found.why, found.score, "score"), compareTools(hit));
+      put(root, head(hit, found.score), bars(found.why, app), sum(found.why, found.score, "score"), compareTools(hit));
     } catch (error) {
       if (mine === asked) put(root, head(hit), h("p", { class: "error" }, error.message));
     }
   }
 
-  function head(hit) {
+  /** `score` is of now; after a mark the order that is shown still has the one before. */
+  function head(hit, score = hit.score) {
+    const before = Math.abs(score - hit.score) < 5e-4 ? "" : `, ${number(hit.score)} in the order shown`;
     return h("div", { class: "why-head" },
       h("img", { src: thumbnail(hit.id), alt: "" }),
-      h("div", {}, h("div", { class: "place" }, `Result ${hit.rank}`), h("div", { class: "name" }, hit.caption || hit.name), h("div", { class: "muted" }, `score ${number(hit.score)}`)));
+      h("div", {}, h("div", { class: "place" }, `Result ${hit.rank}`), h("div", { class: "name" }, hit.caption || hit.name), h("div", { class: "muted", "data-score": score }, `score ${number(score)}${before}`)));
   }
 
   function compareTools(hit) {
@@ -47,12 +51,16 @@ export function makeWhy(app) {
   }
 
   async function compare(a, b) {
+    again = () => compare(a, b);
+    asked += 1;
+    const mine = asked;
     try {
-      const found = await post("compare", { query: forServer(app.query), a: a.id, b: b.id });
+      const found = await post("compare", { query: forServer(app.query), a: a.id, b: b.id, diffusion: !app.plain });
+      if (mine !== asked) return;
       put(root,
         h("div", { class: "versus" },
           h("figure", {}, h("img", { src: thumbnail(a.id), alt: a.caption || a.name }), h("figcaption", {}, `Result ${a.rank}`)),
-          h("span", {}, "above"),
+          h("span", {}, found.difference < 0 ? "now below" : "above"),
           h("figure", {}, h("img", { src: thumbnail(b.id), alt: b.caption || b.name }), h("figcaption", {}, `Result ${b.rank}`))),
         h("p", { class: "hint" }, "Bars to the right speak for the first, bars to the left for the second."),
         bars(found.why, app), sum(found.why, found.difference, "difference"),
@@ -62,7 +70,7 @@ export function makeWhy(app) {
     }
   }
 
-  return { root, show };
+  return { root, show, refresh: () => again?.() };
 }
 
 /** Bars in groups; a group opens into its experts. */
