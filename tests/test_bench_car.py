@@ -371,7 +371,7 @@ def test_command(folder, cache, tmp_path):
     options = ["--data", str(folder), "--cache", str(cache), "--quick", "--train", "4", "--validation", "3"]
     found = CliRunner().invoke(command, [*options, "-o", str(out), "--json"])
     assert found.exit_code == 0, found.output
-    findings = [json.loads(line) for line in found.output.splitlines()]
+    findings = [json.loads(line) for line in found.stdout.splitlines()]
     assert any(finding["what"] == "words, semantic graph, 4 queries: gain of CAR over ListNet, nDCG@10"
                for finding in findings)  # fmt: skip
     assert sorted(path.name for path in out.iterdir()) == [

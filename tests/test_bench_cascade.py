@@ -57,7 +57,7 @@ def test_command(tmp_path):
     folder = tmp_path / "out"
     found = CliRunner().invoke(main, ["bench", "cascade", "--quick", "--concepts", "1", "-o", str(folder), "--json"])
     assert found.exit_code == 0, found.output
-    findings = [json.loads(line) for line in found.output.splitlines()]
+    findings = [json.loads(line) for line in found.stdout.splitlines()]
     assert any(finding["what"].startswith("soft cascade") and finding["found"] > 1 for finding in findings)
     assert sorted(path.name for path in folder.iterdir()) == [
         "cascade.json", "concepts.png", "cost-by-place.png", "quality-against-cost.png", "regularizers.png",

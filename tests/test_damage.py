@@ -228,7 +228,7 @@ def test_verify_as_json_of_a_database_that_cannot_be_opened(folder):
     (folder / "rankloom.db").write_bytes(b"nothing of the kind" * 999)
     result = call(folder, "verify", "--json")
     assert result.exit_code == 1
-    report = json.loads(result.output)
+    report = json.loads(result.stdout)
     assert report["sound"] is False
     assert "file is not a database" in report["problems"][0]
     assert "there is no backup" in report["problems"][0]

@@ -194,7 +194,7 @@ def test_command_agrees_with_python(engine):
     place = str(engine.collection.folder)
     found = CliRunner().invoke(main, ["search", "red", "boat", "-c", place, "-k", "5", "--json", "--explain"])
     assert found.exit_code == 0, found.output
-    records = [json.loads(line) for line in found.output.splitlines()]
+    records = [json.loads(line) for line in found.stdout.splitlines()]
     expected = engine.search(Query("red boat"), 5)
     assert [(one["rank"], one["id"], one["path"]) for one in records] == [one[:3] for one in expected]
     assert sum(records[0]["why"].values()) == pytest.approx(records[0]["score"])

@@ -261,7 +261,7 @@ class TestCommand:
     def test_onnx(self, files):
         result = rankloom("export-model", files / "rankboost.json", "--format", "onnx", "-o", files / "m.onnx",
                           "--golden", files / "g.json", "--json")  # fmt: skip
-        record, golden = json.loads(result.output), json.loads((files / "g.json").read_text())
+        record, golden = json.loads(result.stdout), json.loads((files / "g.json").read_text())
         assert record == {"ranker": "RankBoost", "format": "onnx", "features": 7, "output": str(files / "m.onnx"),
                           "golden": str(files / "g.json"), "golden_rows": len(golden["rows"])}  # fmt: skip
         session = onnxruntime.InferenceSession(files / "m.onnx")

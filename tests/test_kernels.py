@@ -106,7 +106,13 @@ def as_loss(loss):
 
 
 EVERY = [*LOSSES.values(), 0.5, 0.01]
-each = pytest.mark.parametrize("loss", EVERY, ids=lambda loss: loss if isinstance(loss, float) else loss.name)
+
+
+def name_of(loss):
+    return str(loss) if isinstance(loss, float) else loss.name
+
+
+each = pytest.mark.parametrize("loss", EVERY, ids=name_of)
 
 
 @each
@@ -131,7 +137,7 @@ def test_value_and_gradient(loss, grades, weighted, ties):
     assert_close(by_score(f, prefs, loss), expected, 1e-10)
 
 
-@pytest.mark.parametrize("loss", [loss for loss in EVERY if loss is not LOSSES["hinge"]], ids=str)
+@pytest.mark.parametrize("loss", [loss for loss in EVERY if loss is not LOSSES["hinge"]], ids=name_of)
 @pytest.mark.parametrize(("grades", "weighted"), [(2, False), (4, True), (10**6, True)])
 def test_hessian(loss, grades, weighted):
     prefs, grade = make(150, grades, queries=3, weighted=weighted, normalize="query" if weighted else "pairs")
@@ -272,7 +278,7 @@ def test_error_of_the_series_a_pair():
 # The piecewise quadratic kernel.
 
 
-@pytest.mark.parametrize("loss", [LOSSES["hinge"], LOSSES["squared_hinge"], 1.0, 1e-3, 1e-6], ids=str)
+@pytest.mark.parametrize("loss", [LOSSES["hinge"], LOSSES["squared_hinge"], 1.0, 1e-3, 1e-6], ids=name_of)
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 100.0, 1e6])
 def test_hinges_at_any_scale(loss, scale):
     prefs, grade = make(500, 4, queries=3, weighted=True, seed=12)

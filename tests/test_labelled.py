@@ -74,6 +74,6 @@ def test_command_on_a_folder(folder, tmp_path):
     ]
     found = CliRunner().invoke(main, [*arguments, "--json"])
     assert found.exit_code == 0, found.output
-    findings = [json.loads(line) for line in found.output.splitlines()]
+    findings = [json.loads(line) for line in found.stdout.splitlines()]
     assert any(finding["what"].startswith("soft cascade") for finding in findings)
     assert (tmp_path / "c" / "rankloom.db").is_file()

@@ -226,6 +226,6 @@ def test_the_command(tmp_path: Path) -> None:
     assert "6 pictures of 6 kinds, 0 films" in done.output
     assert len(rows(target / "labels.csv")) == 6
     told = CliRunner().invoke(sample, [str(tmp_path / "json"), "--pictures", "2", "--videos", "0", "--json"])
-    assert json.loads(told.output)["n_pictures"] == 2
+    assert json.loads(told.stdout)["n_pictures"] == 2
     again = CliRunner().invoke(sample, [str(target)])
     assert isinstance(again.exception, FileExistsError)
