@@ -15,6 +15,7 @@ from rankloom.cli import main
 from rankloom.collection import Collection, DamagedCollection, index, repair, verify, verify_folder
 from rankloom.collection._schema import MIGRATIONS
 from rankloom.descriptors import describe
+from rankloom.engine import Engine
 from rankloom.media import read_image
 from tests.damaging import (
     FEW,
@@ -104,7 +105,7 @@ def test_a_damaged_database(original, tmp_path, way):
         for command in COMMANDS:
             result = call(folder, *command)
             if result.exit_code and command != ["verify"]:
-                assert len(result.output.strip().splitlines()) == 1, (seed, result.output)
+                assert len(result.stderr.strip().splitlines()) == 1, (seed, result.output)
         hurt += call(folder, "verify").exit_code
         result = call(folder, "repair", "--workers", "0")
         assert result.exit_code == 0, (seed, result.output)
@@ -230,7 +231,7 @@ def test_verify_as_json_of_a_database_that_cannot_be_opened(folder):
     assert result.exit_code == 1
     report = json.loads(result.stdout)
     assert report["sound"] is False
-    assert "file is not a database" in report["problems"][0]
+    assert "the header of the database is damaged" in report["problems"][0]
     assert "there is no backup" in report["problems"][0]
 
 
@@ -365,3 +366,15 @@ def test_a_repaired_collection_goes_on(folder, tmp_path):
         assert collection.find(tmp_path / "more" / "new.png")[0].id == 81
         collection.mark("q", 81, 1.0, user(N_MARKS))
     check_sound(folder)
+
+
+@pytest.mark.parametrize(
+    "scales", ["{", "[]", '{"l1": 1.0}', '{"l1": 0.0, "l2": 1, "cosine": 1, "chi2": 1, "intersection": 1}']
+)
+def test_damaged_scales_are_measured_again(folder, scales):
+    with Collection(folder) as collection:
+        expected = Engine(collection).snapshot().scales
+        with collection.transaction() as db:
+            db.execute("UPDATE scales SET scales = ? WHERE descriptor = 'color_layout'", (scales,))
+    with Collection(folder) as collection:
+        assert Engine(collection).snapshot().scales == expected

@@ -142,12 +142,17 @@ def pictures(tmp_path: Path) -> Path:
     return folder
 
 
+def said(text):
+    """The lines of standard error, without those of OpenCV about the processor that it was told to run as."""
+    return [line for line in text.splitlines() if not line.startswith("OPENCV:")]
+
+
 class TestScriptsWithoutAGuard:
     def ran(self, command: list[str], folder: Path, given: str | None = None) -> None:
         done = subprocess.run(
             [sys.executable, *command], input=given, capture_output=True, text=True, timeout=300, cwd=folder
         )
-        assert (done.stderr, done.returncode) == ("", 0)
+        assert (said(done.stderr), done.returncode) == ([], 0)
         assert done.stdout.splitlines() == ["main module runs __main__", "stored 5 failed 0"]
 
     def script(self, tmp_path: Path, pictures: Path) -> str:

@@ -152,9 +152,53 @@ def count_by_index(db: sqlite3.Connection, table: Table) -> int:
 
 
 def _by_number(db: sqlite3.Connection, table: Table, gaps: list[Gap]) -> Iterator[Row]:
+    """Each number once: what is met on a walk through the table, then what only an index still names."""
+    place = table.columns.index(table.key[0])
+    seen: set[int] = set()
+    for row in _walk(db, table, gaps):
+        if row[place] not in seen:
+            seen.add(row[place])
+            yield row
+    for number in _indexed(db, table):
+        if number not in seen:
+            seen.add(number)
+            found = _row_of(db, table, number)
+            if found is not None:
+                yield found
+
+
+def _row_of(db: sqlite3.Connection, table: Table, number: int) -> Row | None:
+    """The row of a number, looked up on the way that leads to it; None if it cannot be read."""
+    try:
+        row: Row | None = db.execute(f"{table.select} WHERE {quoted(table.key[0])} = ?", (number,)).fetchone()
+    except DATABASE_ERRORS:
+        return None
+    return row
+
+
+def _indexed(db: sqlite3.Connection, table: Table) -> Iterator[int]:
+    """The numbers of rows that an index of the table names, as far as it can be read from its two ends."""
+    if table.name not in _INDEXES:
+        return
+    index = _INDEXES[table.name]
+    column = quoted(index.removeprefix(f"{table.name}_"))
+    key = quoted(table.key[0])
+    for direction in ("ASC", "DESC"):
+        query = f"SELECT {key} FROM {table.name} INDEXED BY {index} ORDER BY {column} {direction}, {key} {direction}"
+        try:
+            for (number,) in db.execute(query):
+                if isinstance(number, int):
+                    yield number
+            return
+        except DATABASE_ERRORS:
+            continue
+
+
+def _walk(db: sqlite3.Connection, table: Table, gaps: list[Gap]) -> Iterator[Row]:
     """In the order of their numbers; after a page that cannot be read, on from the next number that can.
 
-    Pages in a wrong order give rows in a wrong order, and maybe twice: that is left to who takes them.
+    A damaged number may be anything. One that does not lead back to its row says nothing about where the walk is, and
+    gives way to the row that it does lead to.
     """
     place = table.columns.index(table.key[0])
     query = f"{table.select} WHERE {quoted(table.key[0])} >= ? ORDER BY {quoted(table.key[0])}"
@@ -169,8 +213,10 @@ def _by_number(db: sqlite3.Connection, table: Table, gaps: list[Gap]) -> Iterato
     while True:
         try:
             for row in db.execute(query, (last + 1,)):
-                last = max(row[place], last)
-                yield row
+                there = _row_of(db, table, row[place])
+                if there == row:
+                    last = max(row[place], last)
+                yield row if there is None else there
             return
         except DATABASE_ERRORS:
             # The row before the damaged page may be lost with it: it was read, but not given to us.

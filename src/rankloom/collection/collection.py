@@ -333,6 +333,10 @@ def _check_files(folder: Path, create: bool) -> None:
     """Raise an error if there is no database to open, or one that was emptied; before SQLite touches its files."""
     database = folder / DATABASE
     if database.is_file() and database.stat().st_size:
+        with open(database, "rb") as file:
+            formats = file.read(20)[18:]
+        if not {*formats} <= {1, 2}:  # SQLite would take it for a file that may only be read, or not at all
+            raise damaged(folder, "the header of the database is damaged")
         return
     wal = folder / f"{DATABASE}-wal"  # beside an empty database SQLite would delete it
     remains = emptied(folder) or (f"there is {wal.name}" if wal.is_file() and wal.stat().st_size else "")

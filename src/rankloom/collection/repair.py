@@ -80,9 +80,8 @@ def repair(
         with alone(path):
             _rebuild_database(path, report)
     with Collection(path) as collection:
-        with collection.transaction() as db:  # what is made again when it is needed, whatever is wrong with it
-            for table in ("checkpoints", "scales"):
-                db.execute(f"DELETE FROM {table}")
+        with collection.transaction() as db:
+            db.execute("DELETE FROM checkpoints")  # made again from the log of marks, whatever is wrong with them
         _repair_files(collection, report, os.cpu_count() or 1 if workers is None else workers, progress)
         report.problems = verify(collection).problems
     return report

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import isfinite
 from typing import NamedTuple
 
 from rankloom.collection.collection import Collection
@@ -29,8 +30,8 @@ def measured(collection: Collection) -> Measured:
     counted = int(row[0]) if row else 0
     grown = n_items >= 2 * max(counted, 1)
     known = {
-        (name, version): json.loads(found)
-        for name, version, found, items in collection.db.execute("SELECT * FROM scales").fetchall()
+        (name, version): _stored(text)
+        for name, version, text, _ in collection.db.execute("SELECT * FROM scales").fetchall()
         if not grown
     }
     scales, fresh = {}, []
@@ -49,3 +50,15 @@ def measured(collection: Collection) -> Measured:
                 counted = n_items
                 db.execute("INSERT OR REPLACE INTO meta VALUES ('counted', ?)", (str(counted),))
     return Measured(scales, counted)
+
+
+def _stored(text: str) -> dict[str, float] | None:
+    """Scales as they were written; None if they cannot be right, and must be measured again."""
+    from rankloom.distances import DISTANCES
+
+    try:
+        scales = json.loads(text)
+        right = scales.keys() == DISTANCES.keys() and all(isfinite(scale) and scale > 0 for scale in scales.values())
+    except (ValueError, TypeError, AttributeError):
+        return None
+    return scales if right else None

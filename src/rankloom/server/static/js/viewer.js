@@ -88,7 +88,13 @@ export function makeViewer(app) {
     const video = h("video", { src: `/api/items/${hit.id}/file#t=${hit.start},${hit.end}`, poster: thumbnail(hit.id), controls: true, autoplay: true, playsinline: true, "data-item": hit.id, "aria-label": hit.caption || hit.name });
     video.muted = true;
     const { start, end } = hit;
-    video.addEventListener("timeupdate", () => { if (video.currentTime >= end && !video.dataset.free) video.pause(); });
+    // Browsers tell the time a few times a second only: what was played past the end goes back to the last frame.
+    const stop = () => {
+      if (video.dataset.free || video.currentTime < end) return;
+      video.pause();
+      if (video.currentTime > end) video.currentTime = end;
+    };
+    for (const event of ["timeupdate", "pause"]) video.addEventListener(event, stop);
     video.addEventListener("play", () => { if (video.currentTime >= end - 0.05 && !video.dataset.free) video.currentTime = start; });
     video.addEventListener("seeking", () => { if (video.currentTime < start - 0.5 || video.currentTime > end + 0.5) video.dataset.free = "yes"; });
     return video;
