@@ -37,15 +37,11 @@ def test_common_checks(ranker, check):
     check(ranker)
 
 
-def expected_failures(estimator):
-    if isinstance(estimator, RankSVM):
-        return {
-            "check_sample_weight_equivalence_on_dense_data": "wants scores equal to 1e-7; a hinge is solved to a "
-            "duality gap that does not promise it, and test_common_checks compares them to 1e-5"
-        }
-    return {}
-
-
-@parametrize_with_checks([make_ranker(name) for name in RANKERS], expected_failed_checks=expected_failures)
+@parametrize_with_checks([make_ranker(name) for name in RANKERS])
 def test_scikit_learn_checks(estimator, check):
+    if isinstance(estimator, RankSVM) and check.func.__name__ == "check_sample_weight_equivalence_on_dense_data":
+        pytest.skip(
+            "wants scores equal to 1e-7, which hangs on rounding: a hinge is solved to a duality gap that does not "
+            "promise it; test_common_checks compares them to 1e-5"
+        )
     check(estimator)
