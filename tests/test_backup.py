@@ -378,6 +378,6 @@ def test_killed(original, tmp_path, task):
 
 def test_what_a_killed_backup_left_goes_with_the_next(folder):
     (folder / "backups").mkdir()
-    (folder / "backups" / ".0123.backup").write_bytes(b"half")
+    (folder / "backups" / ".0123.tmp").write_bytes(b"half")
     copy = back_up(folder)
     assert sorted(path.name for path in copy.parent.iterdir()) == [".lock", copy.name]

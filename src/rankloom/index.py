@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloom._io import replaced
 from rankloom.core import IntArray
 
 __all__ = ["ExactIndex", "FaissIndex", "Index"]
@@ -117,9 +118,8 @@ class FaissIndex:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to a file, at once or not at all."""
-        temporary = f"{path}.{os.getpid()}.new"
-        _faiss().write_index(self._index, temporary)
-        os.replace(temporary, path)
+        with replaced(path) as temporary:
+            _faiss().write_index(self._index, str(temporary))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], descriptor: str = "semantic") -> FaissIndex:

@@ -10,7 +10,6 @@ import csv
 import hashlib
 import os
 import re
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
+from rankloom._io import atomic_write
 from rankloom.core import FloatArray, IntArray, RankingData
 from rankloom.descriptors import describe, get_descriptor, semantic_network
 from rankloom.descriptors.semantic import default_cache
@@ -370,17 +370,8 @@ def _describe(path: Path, progress: Callable[[str], None]) -> NDArray[np.float32
 
 
 def _save(file: Path, array: NDArray[Any]) -> None:
-    """Write under another name and rename, so that no reader sees half of it."""
-    handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=".vectors-", suffix=".npy")
-    try:
-        with os.fdopen(handle, "wb") as out:
-            np.save(out, array)
-            out.flush()
-            os.fsync(out.fileno())
-        os.replace(temporary, file)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with atomic_write(file) as out:
+        np.save(out, array)
 
 
 def _unit(block: NDArray[Any]) -> FloatArray:

@@ -20,7 +20,7 @@ def emit(record: Any) -> None:
 
 def write_json(record: Any, path: str | os.PathLike[str]) -> None:
     """Write a JSON file; it appears whole or not at all."""
-    from rankloom.datasets._files import atomic_write
+    from rankloom._io import atomic_write
 
     with atomic_write(os.fspath(path)) as file:
         file.write((json.dumps(record, indent=1, allow_nan=False, default=_plain) + "\n").encode())

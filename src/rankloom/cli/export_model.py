@@ -42,7 +42,7 @@ def export_model(model: str, form: str, output: str, golden: str | None, name: s
     if form == "elasticsearch":
         write_json(elasticsearch_model(ranker, names, name=name), output)
     else:
-        from rankloom.datasets._files import atomic_write
+        from rankloom._io import atomic_write
 
         content = onnx_model(ranker, names).SerializeToString()
         with atomic_write(output) as file:

@@ -183,9 +183,9 @@ def predict(data: str, model: str, output: str | None, form: str, qrels: str | N
     Example:
       rankloom predict test.txt --model model.json -o run.txt --qrels qrels.txt
     """
+    from rankloom._io import atomic_write
     from rankloom.core import Qrel
     from rankloom.datasets import load, write_qrels, write_run
-    from rankloom.datasets._files import atomic_write
 
     rows = load(data)
     scores = _predict(model, rows, data)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import os
 import re
-import secrets
 import sqlite3
 import warnings
 from collections.abc import Iterator, Sequence
@@ -14,10 +13,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from rankloom._io import replaced
 from rankloom.collection._schema import BUSY_SECONDS, DATABASE_ERRORS
 from rankloom.collection.damage import BACKUPS, DATABASE, explained
 
-__all__ = ["Backup", "back_up", "back_up_daily", "backups", "copy_database", "stamp", "sync_folder"]
+__all__ = ["Backup", "back_up", "back_up_daily", "backups", "copy_database", "stamp"]
 
 DAILY, WEEKLY, MIGRATIONS_KEPT = 7, 4, 2
 _STAMP = "%Y-%m-%dT%H%M%S.%fZ"
@@ -54,7 +54,7 @@ def back_up(folder: Path, kind: str = "manual", *, now: datetime | None = None) 
     target = folder / BACKUPS / f"{stamp(now)}-{kind}.db"
     target.parent.mkdir(exist_ok=True)
     with _one_at_a_time(target.parent):
-        for left in target.parent.glob(".*.backup*"):  # of a process that was killed
+        for left in target.parent.glob(".*.tmp*"):  # of a process that was killed
             left.unlink(missing_ok=True)
         copy_database(folder, target)
         for copy in too_many(backups(folder)):
@@ -98,32 +98,18 @@ def copy_database(folder: Path, target: Path) -> None:
 
     Every row is read and written anew: a database with unreadable pages gives an error and no copy.
     """
-    temporary = target.parent / f".{secrets.token_hex(8)}.backup"
+    journal = None
     try:
-        source = sqlite3.connect(folder / DATABASE, timeout=BUSY_SECONDS, isolation_level=None)
-        with closing(source):
-            source.execute("VACUUM INTO ?", (str(temporary),))
-        handle = os.open(temporary, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-        os.replace(temporary, target)
-        sync_folder(target.parent)
+        with replaced(target) as temporary:
+            journal = temporary.with_name(f"{temporary.name}-journal")
+            source = sqlite3.connect(folder / DATABASE, timeout=BUSY_SECONDS, isolation_level=None)
+            with closing(source):
+                source.execute("VACUUM INTO ?", (str(temporary),))
     except DATABASE_ERRORS as error:
         raise explained(folder, error) from error
     finally:
-        for left in (temporary, temporary.with_name(f"{temporary.name}-journal")):
-            left.unlink(missing_ok=True)
-
-
-def sync_folder(folder: Path) -> None:
-    """Wait until the names in a folder are on disk."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        if journal is not None:
+            journal.unlink(missing_ok=True)
 
 
 def too_many(copies: Sequence[Backup]) -> list[Backup]:

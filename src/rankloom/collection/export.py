@@ -8,10 +8,10 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from rankloom._io import atomic_write
 from rankloom.collection.collection import Collection
 from rankloom.collection.marks import StoredMark, judgements, marks
 from rankloom.core import Qrel
-from rankloom.datasets._files import atomic_write
 from rankloom.datasets.trec import qid_to_trec, qrels_text
 
 __all__ = [

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
+from rankloom._io import sync, sync_folder
 from rankloom.collection._backfill import backfill
 from rankloom.collection._checks import THUMBNAILS, database_problems
 from rankloom.collection._consistent import Changes, hashes_by_index, make_consistent
@@ -21,7 +22,7 @@ from rankloom.collection._rebuild import BACKUP_COPY, TableCount, merged, opened
 from rankloom.collection._recompute import describe_items, describe_thumbnails, describe_vectors, incomplete_items
 from rankloom.collection._salvage import opened_copy
 from rankloom.collection._schema import DATABASE_ERRORS, MIGRATIONS, new_database, unknown, version_of
-from rankloom.collection.backup import backups, stamp, sync_folder
+from rankloom.collection.backup import backups, stamp
 from rankloom.collection.collection import NEIGHBOURS, Collection
 from rankloom.collection.damage import DATABASE, NEW, DamagedCollection, damaged, emptied, explained, too_new
 from rankloom.collection.settings import settings_for
@@ -210,11 +211,7 @@ def _replace_database(folder: Path, db: sqlite3.Connection, file: Path) -> str |
         raise damaged(folder, f"the rebuilt database is not sound ({problems[0]}), the old one stays in place")
     db.execute("PRAGMA journal_mode = DELETE")
     db.close()
-    handle = os.open(file, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    sync(file)
     os.replace(file, folder / NEW)
     sync_folder(folder)
     return _put_in_place(folder, folder / REPLACED / stamp())

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from rankloom._io import replaced
 from rankloom.collection.collection import Collection
 from rankloom.collection.describing import Settings
 from rankloom.media import kind_of
@@ -68,9 +69,9 @@ def _vocabulary(collection: Collection, new_files: Sequence[str]) -> str:
         rows = collection.db.execute("SELECT path FROM files ORDER BY path").fetchall()
         pictures = [one for one in (*(row[0] for row in rows), *new_files) if kind_of(one) == "picture"]
         some = pictures[:: max(1, len(pictures) // VOCABULARY_PICTURES)][:VOCABULARY_PICTURES]
-        temporary = path.with_suffix(".new")
-        train_vocabulary(_readable(some)).save(temporary)
-        os.replace(temporary, path)
+        vocabulary = train_vocabulary(_readable(some))
+        with replaced(path) as temporary:
+            vocabulary.save(temporary)
     return str(path)
 
 
@@ -116,8 +117,8 @@ def add_encoder(
     for key, source in (("image_onnx", image_onnx), ("text_onnx", text_onnx), ("tokenizer", tokenizer)):
         if source is not None:
             target = folder / f"{key}{os.path.splitext(source)[1]}"
-            shutil.copyfile(source, f"{target}.new")
-            os.replace(f"{target}.new", target)
+            with replaced(target) as temporary:
+                shutil.copyfile(source, temporary)
             kept[key] = str(target)
     with collection.transaction() as db:
         db.execute("INSERT OR REPLACE INTO encoders VALUES (?, ?)", (name, json.dumps(kept)))

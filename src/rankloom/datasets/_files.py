@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import os
-import secrets
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +17,6 @@ from rankloom.groups import check_finite
 
 __all__ = [
     "PathLike",
-    "atomic_write",
     "check_data",
     "check_path",
     "check_word",
@@ -147,36 +145,3 @@ def fields(path: str) -> Iterator[tuple[int, list[str]]]:
                     yield line, [word.decode() for word in words]
                 except UnicodeDecodeError:
                     raise ValueError(f"{path}:{line}: not UTF-8 text: {show(content)}") from None
-
-
-@contextmanager
-def atomic_write(path: str) -> Iterator[IO[bytes]]:
-    """Write under a temporary name in the same folder, then rename: readers see the old file or the new one, whole.
-
-    A name that ends in `.gz` is compressed, without a time stamp, so that equal data make equal files.
-    """
-    target = os.path.realpath(path)
-    folder = os.path.dirname(target)
-    if not os.path.isdir(folder):
-        raise FileNotFoundError(f"cannot write {path}: the folder {folder} does not exist")
-    temporary = os.path.join(folder, f".{secrets.token_hex(8)}.tmp")
-    try:
-        with open(temporary, "xb") as file:
-            if path.endswith(".gz"):
-                with gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0) as packed:
-                    yield packed  # type: ignore[misc]
-            else:
-                yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except BaseException:
-        if os.path.exists(temporary):
-            os.unlink(temporary)
-        raise
-    if os.name == "posix":  # elsewhere a folder cannot be opened
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

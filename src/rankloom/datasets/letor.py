@@ -24,10 +24,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloom._io import atomic_write
 from rankloom.core import IntArray, RankingData
 from rankloom.datasets._files import (
     PathLike,
-    atomic_write,
     check_data,
     check_path,
     check_word,

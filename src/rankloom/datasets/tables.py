@@ -20,8 +20,9 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloom._io import atomic_write
 from rankloom.core import FloatArray, RankingData
-from rankloom.datasets._files import PathLike, atomic_write, check_data, check_path, fields, open_binary
+from rankloom.datasets._files import PathLike, check_data, check_path, fields, open_binary
 from rankloom.datasets._svmlight import number, qid_array
 from rankloom.datasets.letor import load_letor, save_letor
 

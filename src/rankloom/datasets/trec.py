@@ -23,8 +23,9 @@ from urllib.parse import quote, unquote
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloom._io import atomic_write
 from rankloom.core import FloatArray, Hit, Qrel
-from rankloom.datasets._files import PathLike, atomic_write, check_path, check_word, fields, show
+from rankloom.datasets._files import PathLike, check_path, check_word, fields, show
 from rankloom.datasets._svmlight import number
 
 __all__ = [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 import threading
 from collections.abc import Sequence
 from functools import lru_cache
@@ -15,6 +14,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloom._io import atomic_write
 from rankloom.descriptors import _lite0
 from rankloom.descriptors._prepared import Image, Prepared, Vector, prepare
 
@@ -126,16 +126,8 @@ def network_file(cache: str | Path | None = None) -> Path:
         return path
     network = _lite0.build_network(_lite0.read_weights(weights))
     folder.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=folder, prefix=".network-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(network)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with atomic_write(path) as file:
+        file.write(network)
     return path
 
 

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloom._io import atomic_write
 from rankloom.collection import Collection
 from rankloom.collection.collection import NEIGHBOURS
-from rankloom.datasets._files import atomic_write
 from rankloom.engine.snapshot import Snapshot
 from rankloom.index import FaissIndex
 from rankloom.neighbours import RESOLUTION, Neighbours, build_neighbours

@@ -6,11 +6,9 @@ arguments), `state` (fitted attributes) and `sha256` over all of these. Arrays a
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,7 @@ from typing import Any
 import numpy as np
 
 import rankloom
+from rankloom._io import replaced
 
 FORMAT = "rankloom-ranker"
 VERSION = 1
@@ -25,23 +24,10 @@ _DTYPES = ("float64", "float32", "int64", "int32", "bool", "object")
 
 
 def save(ranker: Any, path: str | os.PathLike[str]) -> None:
-    """Write a fitted ranker, by a temporary name so that a reader never meets half a file."""
-    document = to_document(ranker)
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "no such folder", str(target.parent))
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(document, file, indent=1, allow_nan=False)
-            file.write("\n")
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, 0o666 & ~_umask())
-        os.replace(name, target)
-    except BaseException:
-        os.unlink(name)
-        raise
+    """Write a fitted ranker; a reader never meets half a file."""
+    text = json.dumps(to_document(ranker), indent=1, allow_nan=False)
+    with replaced(path) as temporary:
+        temporary.write_text(f"{text}\n", encoding="utf-8")
 
 
 def to_document(ranker: Any) -> dict[str, Any]:
@@ -85,12 +71,6 @@ def _refuse(constant: str) -> None:
 def _checksum(document: Mapping[str, Any]) -> str:
     text = json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _describe(ranker: Any) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloom._io import atomic_write
 from rankloom.text.postings import Ints, Segment
 from rankloom.text.tokens import VERSION
 
@@ -30,8 +31,7 @@ class Stored(NamedTuple):
 
 
 def write(path: str | os.PathLike[str], stored: Stored) -> None:
-    """Write by a temporary name, so that the file is there whole or not at all."""
-    path = Path(path)
+    """Write a file, whole or not at all."""
     segment = stored.segment
     arrays = {name: getattr(segment, name) for name in _SEGMENT}
     arrays["terms"] = np.arange(len(segment.terms), dtype=np.int32)
@@ -42,15 +42,8 @@ def write(path: str | os.PathLike[str], stored: Stored) -> None:
         "lengths": stored.lengths,
         "ends": stored.ends,
     }
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    try:
-        with open(temporary, "wb") as file:
-            np.savez(file, allow_pickle=False, **arrays)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with atomic_write(path) as file:
+        np.savez(file, allow_pickle=False, **arrays)
 
 
 def read(path: str | os.PathLike[str]) -> Stored:

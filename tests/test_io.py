@@ -1,0 +1,44 @@
+"""Files that are there whole or not at all."""
+
+import gzip
+import os
+
+import pytest
+
+from rankloom._io import atomic_write, replaced
+
+
+def test_the_new_file_takes_the_place_of_the_old(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+    with atomic_write(path) as file:
+        file.write(b"new")
+        file.flush()
+        assert path.read_bytes() == b"old"
+    assert path.read_bytes() == b"new"
+    assert os.listdir(tmp_path) == ["file"]
+
+
+@pytest.mark.parametrize("writing", [atomic_write, replaced])
+def test_after_an_error_the_old_file_stays_and_nothing_else_is_left(tmp_path, writing):
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+    with pytest.raises(KeyboardInterrupt), writing(path) as place:
+        if writing is replaced:
+            place.write_bytes(b"half")
+        raise KeyboardInterrupt
+    assert path.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match="the folder .*none does not exist"), replaced(tmp_path / "none" / "a"):
+        pass
+
+
+def test_equal_data_make_equal_compressed_files(tmp_path):
+    for name in ("a.gz", "b.gz"):
+        with atomic_write(tmp_path / name) as file:
+            file.write(b"data" * 1000)
+    assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
+    assert gzip.decompress((tmp_path / "a.gz").read_bytes()) == b"data" * 1000
