@@ -23,16 +23,20 @@ def test_the_new_file_takes_the_place_of_the_old(tmp_path):
 def test_after_an_error_the_old_file_stays_and_nothing_else_is_left(tmp_path, writing):
     path = tmp_path / "file"
     path.write_bytes(b"old")
-    with pytest.raises(KeyboardInterrupt), writing(path) as place:
-        if writing is replaced:
-            place.write_bytes(b"half")
-        raise KeyboardInterrupt
+
+    def interrupted():
+        with writing(path) as place:
+            (place.write_bytes if writing is replaced else place.write)(b"half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     assert path.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["file"]
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match="the folder .*none does not exist"), replaced(tmp_path / "none" / "a"):
+    with pytest.raises(FileNotFoundError, match=r"the folder .*none does not exist"), replaced(tmp_path / "none" / "a"):
         pass
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
-from threading import Lock
 from typing import Any
 
 from numpy.typing import NDArray
 
 from rankloom.collection import Collection
+from rankloom.core import LRU
 from rankloom.engine.pictures import Seen, crop, keep_picture, kept_picture, picture_key, see
 from rankloom.engine.snapshot import Snapshot
 from rankloom.experts import Sighting
@@ -29,9 +28,8 @@ class Examples:
 
     def __init__(self, collection: Collection):
         self._collection = collection
-        self._lock = Lock()
-        self._seen: OrderedDict[Any, Seen] = OrderedDict()
-        self._images: OrderedDict[str, NDArray[Any]] = OrderedDict()
+        self._seen: LRU[tuple[str, tuple[str, ...]], Seen] = LRU(_REMEMBERED)
+        self._images: LRU[str, NDArray[Any]] = LRU(_REMEMBERED)
         self._encoders: dict[str, Any] = {}
 
     def keyed(self, query: Query, *, keep: bool = False) -> Query:
@@ -43,18 +41,16 @@ class Examples:
         if example.item is not None:
             return example
         if example.picture is not None:
-            if keep and example.picture in self._images:
-                self.keep(self._images[example.picture])
+            known = self._images.get(example.picture) if keep else None
+            if known is not None:
+                self.keep(known)
             return example
         image = example.image if example.path is None else _read(example.path)
         assert image is not None
         if example.region is not None:
             image = crop(image, example.region)
         key = self.keep(image) if keep else picture_key(image)
-        with self._lock:
-            self._images[key] = image
-            while len(self._images) > _REMEMBERED:
-                self._images.popitem(last=False)
+        self._images.put(key, image)
         return Example(picture=key, weight=example.weight)
 
     def keep(self, image: NDArray[Any], names: Sequence[str] | None = None) -> str:
@@ -83,15 +79,11 @@ class Examples:
 
     def _picture(self, key: str, snapshot: Snapshot) -> Seen:
         names = tuple(sorted(snapshot.vectors))
-        with self._lock:
-            if (key, names) in self._seen:
-                return self._seen[key, names]
+        seen = self._seen.get((key, names))
+        if seen is None:
             image = self._images.get(key)
-        seen = kept_picture(self._collection, key, names) if image is None else see(self._collection, image, names)
-        with self._lock:
-            self._seen[key, names] = seen
-            while len(self._seen) > _REMEMBERED:
-                self._seen.popitem(last=False)
+            seen = kept_picture(self._collection, key, names) if image is None else see(self._collection, image, names)
+            self._seen.put((key, names), seen)
         return seen
 
     def encoders(self) -> dict[str, Any]:

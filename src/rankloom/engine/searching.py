@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from rankloom.collection import Collection, duplicate_groups
 from rankloom.collection.marks import marks as stored_marks
-from rankloom.core import FloatArray, IntArray
+from rankloom.core import LRU, FloatArray, IntArray
 from rankloom.engine import models
 from rankloom.engine.answers import Answer, Found, Ranking
 from rankloom.engine.arranging import METHODS, Arranged, collapsed, diversified, reranked
@@ -71,8 +70,8 @@ class SearchEngine:
         self._library_of: tuple[Any, ...] = ()
         self._model: tuple[int | None, RankerScorer | None] = (None, None)
         self._graphs = Graphs(collection)
-        self._bases: OrderedDict[Any, _Base] = OrderedDict()
-        self._columns: OrderedDict[Any, NDArray[np.float32]] = OrderedDict()
+        self._bases: LRU[Any, _Base] = LRU(32)
+        self._columns: LRU[Any, NDArray[np.float32]] = LRU(512)
         self._duplicates: tuple[Any, dict[int, int]] | None = None
 
     # What is searched, and by what -----------------------------------------------------------------------------------
@@ -178,10 +177,9 @@ class SearchEngine:
         """phi and the scores of the experts; those of the last queries are kept."""
         snapshot = view.snapshot
         key = (query.qid, query.concept, scorer_key, () if more is None else tuple(more.tolist()))
-        with self._lock:
-            if key in self._bases:
-                self._bases.move_to_end(key)
-                return self._bases[key]
+        known = self._bases.get(key)
+        if known is not None:
+            return known
         phi = self._features(snapshot, query)
         rows = self._chosen(query, snapshot, more)
         scores = self._at_once(query, snapshot, scorer, phi) if rows is None else None
@@ -193,13 +191,10 @@ class SearchEngine:
             scored[rows] = True
             some, scores = scores, np.full(snapshot.n_items, float(scores.min(initial=0.0)))
             scores[rows] = some
-        found = _Base(phi, scores, scored)
-        with self._lock:
-            self._bases[key] = found
-            room = min(32, max(2, _CACHE_BYTES // max(1, 8 * phi.shape[0] * phi.shape[1])))
-            while len(self._bases) > room:
-                self._bases.popitem(last=False)
-        return found
+        base = _Base(phi, scores, scored)
+        self._bases.size = min(32, max(2, _CACHE_BYTES // max(1, 8 * phi.shape[0] * phi.shape[1])))
+        self._bases.put(key, base)
+        return base
 
     def _at_once(self, query: Query, snapshot: Snapshot, scorer: Scorer, phi: Features) -> FloatArray | None:
         """The weighted sum of all experts in one pass over the vectors, which only one wanted example allows."""
@@ -243,17 +238,13 @@ class SearchEngine:
     def _similar(self, view: View, name: Any, vectors: Mapping[str, NDArray[Any]]) -> NDArray[np.float32]:
         """The similarity of all items to an item or picture; those of the last marks are kept."""
         key = (id(view.snapshot), name, tuple(view.kernel.items()))
-        with self._lock:
-            if key in self._columns:
-                self._columns.move_to_end(key)
-                return self._columns[key]
-        found = view.snapshot.similarity(vectors, view.kernel)
-        with self._lock:
-            self._columns[key] = found
-            room = min(512, max(64, _CACHE_BYTES // max(1, found.nbytes)))
-            while len(self._columns) > room:
-                self._columns.popitem(last=False)
-        return found
+        known = self._columns.get(key)
+        if known is not None:
+            return known
+        column = view.snapshot.similarity(vectors, view.kernel)
+        self._columns.size = min(512, max(64, _CACHE_BYTES // max(1, column.nbytes)))
+        self._columns.put(key, column)
+        return column
 
     def rank(self, query: Query, *, user: str = "", diffusion: bool = True, follow: bool = True) -> Ranking:
         """All scores of a query and what they are made of.
