@@ -621,6 +621,9 @@ def test_saved_searches_concepts_and_export(opened):
     page.click("#panel-toggle")
     page.click("#part-concepts")
     page.get_by_label("Name of the new concept").fill("water")
+    page.click("#part-concepts")  # drawn again, as when marks come in
+    page.wait_for_load_state("networkidle")
+    expect(page.get_by_label("Name of the new concept")).to_have_value("water")
     page.get_by_role("button", name="Make from 3 right marks").click()
     page.get_by_role("button", name="Rank everything by water").click()
     expect(page.locator(".chip")).to_contain_text("concept: water")

@@ -6,6 +6,8 @@ import { forServer } from "./state.js";
 
 export function makeConcepts(app) {
   const root = h("div", { class: "concepts" });
+  // One field for all drawings of the panel: what is typed stays when marks come in meanwhile.
+  const name = h("input", { type: "text", maxlength: "60", placeholder: "Name, e.g. harbour", "aria-label": "Name of the new concept" });
 
   async function show() {
     try {
@@ -17,12 +19,13 @@ export function makeConcepts(app) {
 
   function draw(concepts) {
     const right = app.marks.filter((one) => one.grade > 0).length;
-    const name = h("input", { type: "text", maxlength: "60", placeholder: "Name, e.g. harbour", "aria-label": "Name of the new concept" });
+    const typing = document.activeElement === name;
     put(root,
       h("p", { class: "hint" }, "A concept learns from your marks what something looks like. Then it ranks everything by it, words or not, and helps later searches."),
       app.readOnly ? null : h("form", { class: "inline", onsubmit: (event) => { event.preventDefault(); make(name.value.trim()); } },
         name, h("button", { class: "small", disabled: right === 0 }, right ? `Make from ${count(right, "right mark")}` : "Mark some results first")),
       concepts.length ? h("ul", { class: "concept-list", "aria-label": "Concepts" }, concepts.map(line)) : h("p", { class: "muted" }, "There is none yet."));
+    if (typing) name.focus();
   }
 
   function line(one) {
@@ -34,10 +37,11 @@ export function makeConcepts(app) {
       app.readOnly ? null : h("button", { type: "button", class: "icon-button", "aria-label": `Forget ${one.name}`, onclick: () => forget(one.name) }, icon("wrong")));
   }
 
-  async function make(name) {
-    if (!name) return toast("Give the concept a name.", "bad");
+  async function make(wanted) {
+    if (!wanted) return toast("Give the concept a name.", "bad");
     try {
-      const made = await post("concepts", { name, query: forServer(app.query) });
+      const made = await post("concepts", { name: wanted, query: forServer(app.query) });
+      name.value = "";
       toast(`The concept ${made.name} is ready`);
       show();
     } catch (error) {
@@ -45,9 +49,9 @@ export function makeConcepts(app) {
     }
   }
 
-  async function forget(name) {
+  async function forget(concept) {
     try {
-      await drop(`concepts/${encodeURIComponent(name)}`);
+      await drop(`concepts/${encodeURIComponent(concept)}`);
       show();
     } catch (error) {
       toast(error.message, "bad");
