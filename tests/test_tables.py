@@ -142,6 +142,13 @@ def test_garbage_raises_only_value_errors(content):
                 assert np.isfinite(data.X).all()
 
 
+def test_names_of_columns_cannot_break_the_line_of_an_error(tmp_path):
+    (tmp_path / "rows.csv").write_bytes(b"\x0b\x00,a\x1cb\n1,2\n")
+    with pytest.raises(ValueError, match="is missing") as error:
+        load_table(tmp_path / "rows.csv")
+    assert len(str(error.value).splitlines()) == 1
+
+
 def test_parquet_types(tmp_path):
     data = parquet(
         tmp_path,

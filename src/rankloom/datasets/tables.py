@@ -155,8 +155,8 @@ def load_table(path: PathLike) -> RankingData:
         raise ValueError(f"{name}: the column {min(repeated)!r} stands there twice")
     for column in ("qid", "y"):
         if column not in columns:
-            found = ", ".join(columns[:6]) + (", ..." if len(columns) > 6 else "")
-            raise ValueError(f"{name}: the column {column!r} is missing; the columns are {found}")
+            known = ", ".join(repr(other)[1:-1] for other in columns[:6]) + (", ..." if len(columns) > 6 else "")
+            raise ValueError(f"{name}: the column {column!r} is missing; the columns are {known}")
     features = [column for column in columns if column not in _NOT_FEATURES]
     if not features or not table.num_rows:
         raise ValueError(f"{name}: no {'rows' if features else 'feature columns'}")
