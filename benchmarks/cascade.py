@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.harness import Bar, at_least, at_most, seconds
 from rankloom import Features, evaluate
-from rankloom.bench.cascade import generated_concepts
+from rankloom.experiments.papers.cascade import generated_concepts
 from rankloom.rankers import ImbalancedRankBoost, RankBoost, SoftCascade
 
 TITLE = "Boosting and cascades"

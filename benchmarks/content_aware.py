@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.harness import Bar, at_least, at_most, many, seconds
-from rankloom.graph import knn_graph
 from rankloom.rankers.content_aware import ContentAwareRanker
-from rankloom.spherical import solve_spherical, spectrum
+from rankloom.reranking.graph import knn_graph
+from rankloom.reranking.spherical import solve_spherical, spectrum
 
 TITLE = "Content-aware ranking"
 TEXT, VISUAL = 164, 16  # the text features of the paper; visual components

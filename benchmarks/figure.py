@@ -25,8 +25,8 @@ def measure() -> tuple[Series, Series]:
     from benchmarks.harness import many, seconds
     from benchmarks.margin import D, double_loop, problem
     from rankloom.groups import group_rows, preferences
-    from rankloom.losses import LOSSES
     from rankloom.rankers._risks import pair_risk
+    from rankloom.rankers.losses import LOSSES
 
     weights = np.random.default_rng(1).normal(size=D) / 2
     loop: Series = []

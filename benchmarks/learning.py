@@ -9,13 +9,20 @@ import numpy as np
 from benchmarks.harness import SHARED, Bar, at_least, at_most
 from benchmarks.packs import PACKS, collection_of, pack
 from rankloom.collection import Collection, Mark
+from rankloom.collection.query import Example, Query
 from rankloom.core import RankingData
 from rankloom.descriptors import CLASSICAL, PRESETS
 from rankloom.engine import Engine
-from rankloom.queries import Example, Query
+from rankloom.experiments import (
+    LabeledCollection,
+    fit_cutoff,
+    judge_cutoff,
+    learned_weights,
+    search_lists,
+    simulate_users,
+)
+from rankloom.experiments.simulation import simulate
 from rankloom.rankers import OnlineConfidenceRanker
-from rankloom.simulate import simulate
-from rankloom.trials import Described, fit_cutoff, judge_cutoff, learned_weights, search_lists, simulate_users
 
 TITLE = "Learning from marks"
 BEST = "engine + neighbours"
@@ -35,7 +42,7 @@ def run() -> list[Bar]:
     return [*bars, *_progressive(classical), _one_mark(), *_cutoffs()]
 
 
-def _progressive(data: Described) -> list[Bar]:
+def _progressive(data: LabeledCollection) -> list[Bar]:
     """Query after query, the top 50 judged."""
     rows, grades, qid = [], [], []
     for query in data.queries(500).tolist():

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from benchmarks.harness import SHARED, Bar, at_least, at_most
-from rankloom.bench.letor4 import MQ2008
+from rankloom.experiments.papers.letor4 import MQ2008
+from rankloom.model_selection.selection import compare_folds, read_folds
 from rankloom.rankers import RANKERS
-from rankloom.selection import compare_folds, read_folds
 
 TITLE = "LETOR 4.0, MQ2008"
 

@@ -15,9 +15,9 @@ from sklearn.svm import LinearSVC
 from benchmarks.harness import SHARED, Bar, at_least, at_most, many, seconds
 from rankloom.datasets import load_letor
 from rankloom.groups import group_rows, preference_pairs, preferences
-from rankloom.losses import LOSSES
 from rankloom.rankers import FullRankingLogisticRegression, RankingLogisticRegression, RankSVM
 from rankloom.rankers._risks import pair_risk
+from rankloom.rankers.losses import LOSSES
 
 TITLE = "Margin framework"
 D = 19  # the features of the paper

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from benchmarks.harness import SHARED
-from rankloom.trials import Described, described_collection
+from rankloom.experiments import LabeledCollection, load_labeled
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rankloom-benchmarks"
 PACKS = {
@@ -27,7 +27,7 @@ def collection_of(name: str) -> Path:
     return place
 
 
-def pack(name: str) -> Described:
+def pack(name: str) -> LabeledCollection:
     """A pack with all descriptors."""
     folder, table, column = PACKS[name]
-    return described_collection(collection_of(name), SHARED / folder / table, column)
+    return load_labeled(collection_of(name), SHARED / folder / table, column)

@@ -7,15 +7,15 @@ import numpy as np
 from benchmarks.harness import SHARED, Bar, at_least
 from benchmarks.packs import PACKS, pack
 from rankloom.descriptors import CLASSICAL, PRESETS
-from rankloom.priors import Labelled, train_prior
+from rankloom.experiments import LabeledCollection, evaluate_collection
+from rankloom.experiments.prior import train_prior
 from rankloom.rankers import RankingLogisticRegression
-from rankloom.trials import Described, evaluate_collection
 
 TITLE = "Quality of search by example"
 RANKER = {"learned": RankingLogisticRegression()}
 
 
-def presets(data: Described) -> dict[str, Described]:
+def presets(data: LabeledCollection) -> dict[str, LabeledCollection]:
     return {name: data.only([one for one in names if one in data.vectors]) for name, names in PRESETS.items()}
 
 
@@ -46,15 +46,14 @@ def run() -> list[Bar]:
     return [*bars, *_cold_start(packs)]
 
 
-def _cold_start(packs: dict[str, Described]) -> list[Bar]:
+def _cold_start(packs: dict[str, LabeledCollection]) -> list[Bar]:
     """Weights made from two packs and judged on the third; those that are shipped are made from all three."""
     shares: dict[str, list[float]] = {}
     bars = []
     for left in packs:
         others = [one for name, one in packs.items() if name != left]
         for preset, data in presets(packs[left]).items():
-            labelled = [Labelled(dict(presets(one)[preset].vectors), one.labels) for one in others]
-            weights = train_prior(labelled)
+            weights = train_prior([presets(other)[preset] for other in others])
             start = np.array([weights.get(expert.name, 0.0) for expert in data.experts])
             found = evaluate_collection(data, {**RANKER}, n_queries=300, diffusion=False, start=start)
             share = found.mean("start") / found.mean("learned")

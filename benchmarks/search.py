@@ -8,10 +8,10 @@ from functools import partial
 import numpy as np
 from scipy.spatial.distance import cdist
 
-import rankloom.distances
+import rankloom.experts.distances
 from benchmarks.harness import Bar, at_least, at_most, seconds
-from rankloom.distances import DISTANCES, add_similarities, all_distances
 from rankloom.experts import Sighting, expert_features, experts_of, measure_scales
+from rankloom.experts.distances import DISTANCES, add_similarities, all_distances
 from rankloom.rankers import RankingLogisticRegression, SoftCascade
 
 TITLE = "Search"
@@ -40,8 +40,8 @@ def scipys(query: np.ndarray, rows: np.ndarray) -> None:
 
 
 def run() -> list[Bar]:
-    cores = rankloom.distances._CORES
-    rankloom.distances._CORES = 1
+    cores = rankloom.experts.distances._CORES
+    rankloom.experts.distances._CORES = 1
     rows, query = problem(100_000)
     fast, slow = seconds(partial(ours, query, rows), partial(scipys, query, rows.astype(np.float32)), repeats=5)
     large, _ = problem(1_000_000)
@@ -54,7 +54,7 @@ def run() -> list[Bar]:
         Bar("5b", "1,000,000 items / 100,000 items", "-", f"{grown / fast:.3g}x", None),
     ]
     bars += _cascade()
-    rankloom.distances._CORES = cores
+    rankloom.experts.distances._CORES = cores
     walls = []
     for _ in range(7):
         began = time.perf_counter()

@@ -26,7 +26,7 @@ import numpy as np
 
 from benchmarks.harness import Bar, at_most, show, write
 from rankloom.collection import Collection, verify
-from rankloom.sample import write_sample
+from rankloom.demo import write_sample
 
 TITLE = "Soak: 32 users, an indexer, and a server that is killed"
 USERS, PICTURES, LATER, KILLS = 32, 300, 60, 3

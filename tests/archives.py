@@ -7,9 +7,9 @@ import cv2
 import numpy as np
 
 from rankloom.collection import Collection, index
+from rankloom.collection.query import Example, Query
 from rankloom.engine import Engine
 from rankloom.experts import experts_of
-from rankloom.queries import Example, Query
 
 COLOURS = {"red": (30, 30, 200), "green": (40, 180, 40), "blue": (200, 60, 30), "grey": (128, 128, 128)}
 

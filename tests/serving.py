@@ -20,8 +20,8 @@ from queue import Empty, Queue
 from starlette.testclient import TestClient
 
 from rankloom.collection import Captions, Collection, index
+from rankloom.demo import write_sample
 from rankloom.engine import Engine
-from rankloom.sample import write_sample
 from rankloom.server import ServerSettings, create_app
 from rankloom.server.settings import LIMITS, Rate
 

@@ -11,14 +11,14 @@ __version__ = "0.1.0"
 _HOMES = {
     "Collection": "rankloom.collection",
     "Engine": "rankloom.engine",
-    "Example": "rankloom.queries",
+    "Example": "rankloom.collection.query",
     "Features": "rankloom.features",
-    "Filters": "rankloom.queries",
+    "Filters": "rankloom.collection.query",
     "Mark": "rankloom.collection",
-    "Query": "rankloom.queries",
+    "Query": "rankloom.collection.query",
     "RankingData": "rankloom.core",
-    "evaluate": "rankloom.metrics",
-    "compare": "rankloom.metrics",
+    "evaluate": "rankloom.evaluation.metrics",
+    "compare": "rankloom.evaluation.metrics",
     "make_ranker": "rankloom.rankers",
     "load_ranker": "rankloom.rankers",
 }
@@ -41,11 +41,11 @@ __all__ = [
 
 if TYPE_CHECKING:
     from rankloom.collection import Collection, Mark
+    from rankloom.collection.query import Example, Filters, Query
     from rankloom.core import RankingData
     from rankloom.engine import Engine
+    from rankloom.evaluation.metrics import compare, evaluate
     from rankloom.features import Features
-    from rankloom.metrics import compare, evaluate
-    from rankloom.queries import Example, Filters, Query
     from rankloom.rankers import load_ranker, make_ranker
 
 

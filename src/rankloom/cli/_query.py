@@ -36,7 +36,7 @@ def read_query(
     **filters: Any,
 ) -> Any:
     """The query that the options describe."""
-    from rankloom.queries import Example, Filters, Query
+    from rankloom.collection.query import Example, Filters, Query
 
     part = None if region is None else _region(region)
     examples = [Example(path=path, region=part) for path in like]
@@ -47,7 +47,7 @@ def read_query(
 
 def read_date(_: click.Context, __: click.Parameter, text: str | None) -> str | None:
     """A date as it was given, if it is one; relative ones are resolved by the search."""
-    from rankloom.dates import start_of
+    from rankloom.collection.dates import start_of
 
     if text is not None:
         try:

@@ -19,18 +19,18 @@ def simulate_on_collection(
     as_json: bool,
 ) -> None:
     """Let users search by example and mark; show what each way of following their marks gains."""
-    from rankloom.trials import described_collection, learned_weights, simulate_users
+    from rankloom.experiments import learned_weights, load_labeled, simulate_users
 
     if labels is None:
         raise click.UsageError("--data needs --labels, the classes of its files")
     with file_progress() as update:
-        data = described_collection(folder, labels, preset=preset)
+        data = load_labeled(folder, labels, preset=preset)
         weights = learned_weights(data, random_state=options["random_state"] + 1)
         found = simulate_users(data, weights, progress=update, **options)
     if output is not None:
         write_json(found.to_dict(), output)
     if plot is not None:
-        from rankloom.plots import plot_rounds
+        from rankloom.experiments.plots import plot_rounds
 
         plot_rounds(found.to_dict(), plot)
     if as_json:

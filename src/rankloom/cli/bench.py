@@ -52,7 +52,7 @@ def cascade(
       rankloom bench cascade --quick -o cascade/
       rankloom bench cascade --data caltech101/ --cache caltech101.rankloom
     """
-    from rankloom.bench import cascade as paper
+    from rankloom.experiments.papers import cascade as paper
 
     n_concepts = concepts or (4 if quick else 20)
     n_items, n_models = (9_000, 80) if quick else (30_000, 200)
@@ -63,17 +63,18 @@ def cascade(
             advance = stack.enter_context(progress(n_concepts, "boosting"))
             report = paper.run(made, n_rounds=n_rounds, progress=advance)
         else:
-            from rankloom.bench.labelled import concepts_of, described_folder
+            from rankloom.experiments.labeled import load_labeled
+            from rankloom.experiments.papers.cascade_concepts import concepts_of
 
             kept = cache or stack.enter_context(TemporaryDirectory())
             with file_progress() as update:
-                described = described_folder(data, kept, update)
-            n_concepts = min(n_concepts, len(set(described[1].tolist())))
+                labeled = load_labeled(data, work=kept, progress=update)
+            n_concepts = min(n_concepts, len(set(labeled.labels.tolist())))
             update = stack.enter_context(file_progress())
-            made = concepts_of(described, n_concepts, n_jobs=-1, random_state=seed, progress=update)
+            made = concepts_of(labeled, n_concepts, n_jobs=-1, random_state=seed, progress=update)
             report = paper.run(made, n_rounds=n_rounds)
     if output is not None:
-        from rankloom import plots
+        from rankloom.experiments import plots
 
         folder = Path(output)
         folder.mkdir(parents=True, exist_ok=True)

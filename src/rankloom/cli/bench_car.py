@@ -11,7 +11,7 @@ from rankloom.cli._options import json_option
 from rankloom.cli._output import emit, progress, table, write_json
 
 if TYPE_CHECKING:
-    from rankloom.bench.car import CarReport
+    from rankloom.experiments.papers.content_aware import CarReport
 
 
 @click.command()
@@ -45,8 +45,8 @@ def car(
     Example:
       rankloom bench car --data flickr8k/ --quick -o car/
     """
-    from rankloom.bench import car as paper
-    from rankloom.bench._flickr8k import read_flickr8k, visual_vectors
+    from rankloom.experiments.papers import content_aware as paper
+    from rankloom.experiments.papers._flickr8k import read_flickr8k, visual_vectors
 
     source = read_flickr8k(data)
     with progress(len(source.images), "describing") as advance:
@@ -65,7 +65,7 @@ def car(
             progress=advance,
         )
     if output is not None:
-        from rankloom import plots_car
+        from rankloom.experiments.papers import content_aware_plots as plots_car
 
         folder = Path(output)
         folder.mkdir(parents=True, exist_ok=True)
@@ -84,7 +84,7 @@ def car(
 
 
 def _tables(report: CarReport) -> None:
-    from rankloom.bench import car as paper
+    from rankloom.experiments.papers import content_aware as paper
 
     for setting, measured in report.settings.items():
         gains = {gain.method: gain for gain in report.gains(setting, "ListNet", 10)}

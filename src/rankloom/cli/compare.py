@@ -11,8 +11,8 @@ from rankloom.cli._options import RANKER_NAMES, json_option, metric_option, poli
 from rankloom.cli._output import emit, progress, table
 
 if TYPE_CHECKING:
-    from rankloom.selection import FoldResults
-    from rankloom.significance import PairComparison
+    from rankloom.evaluation.significance import PairComparison
+    from rankloom.model_selection.selection import FoldResults
 
 
 @click.command()
@@ -47,10 +47,10 @@ def compare(
       rankloom compare data.txt --rankers rlr,ranksvm,uniform
       rankloom compare --folds MQ2008 --policy letor4
     """
-    from rankloom.bench.letor4 import published_for
     from rankloom.datasets import load
+    from rankloom.experiments.papers.letor4 import published_for
+    from rankloom.model_selection.selection import Fold, compare_folds, make_fold, query_folds, read_folds
     from rankloom.rankers import make_ranker
-    from rankloom.selection import Fold, compare_folds, make_fold, query_folds, read_folds
 
     names = [name.strip() for name in rankers.split(",") if name.strip()]
     given = read_settings(settings)

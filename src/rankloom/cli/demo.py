@@ -61,7 +61,7 @@ def demo(folder: str | None, pictures: int, port: int, serve: bool, seconds: flo
 
 
 def _draw(folder: Path, pictures: int) -> None:
-    from rankloom.sample import write_sample
+    from rankloom.demo import write_sample
 
     if not (folder / "labels.csv").is_file():
         with progress(pictures + _FILMS, "drawing") as advance:
@@ -71,7 +71,7 @@ def _draw(folder: Path, pictures: int) -> None:
 def _show(engine: Engine, collection: Collection, folder: Path) -> None:
     """Three searches with their reasons, and one that is taught."""
     from rankloom.collection import Mark
-    from rankloom.queries import Example, Query
+    from rankloom.collection.query import Example, Query
 
     with open(folder / "labels.csv", newline="", encoding="utf-8") as file:
         kinds = {str((folder / row["path"]).absolute()): row["label"] for row in csv.DictReader(file)}

@@ -34,8 +34,8 @@ def export_model(model: str, form: str, output: str, golden: str | None, name: s
       rankloom export-model model.json --format elasticsearch -o elastic.json
       rankloom export-model model.json --format onnx -o model.onnx --golden golden.json
     """
-    from rankloom.exports import elasticsearch_model, golden_rows, golden_vectors, names_of, onnx_model
     from rankloom.rankers import load_ranker
+    from rankloom.rankers.export import elasticsearch_model, golden_rows, golden_vectors, names_of, onnx_model
 
     ranker = load_ranker(model)
     names = names_of(ranker)

@@ -99,8 +99,8 @@ def _grade(text: str) -> tuple[str, float]:
 def _import(engine: Any, source: str, user: str) -> tuple[int, int]:
     """Judgements of queries that have marks already, or whose query is its own text."""
     from rankloom.collection import Mark
+    from rankloom.collection.query import Query
     from rankloom.datasets.trec import qid_from_trec, read_qrels
-    from rankloom.queries import Query
 
     by_query: dict[str, list[Mark]] = {}
     unknown = 0

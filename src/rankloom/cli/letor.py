@@ -57,8 +57,8 @@ def fit(
       rankloom fit large.txt.gz --ranker opar2 --stream -o model.json
     """
     from rankloom.datasets import load
+    from rankloom.model_selection.selection import default_grid, select
     from rankloom.rankers import make_ranker
-    from rankloom.selection import default_grid, select
 
     fixed = read_settings(settings)
     make = partial(make_ranker, ranker, **fixed)
@@ -248,7 +248,7 @@ def evaluate(
     """
     import numpy as np
 
-    from rankloom.metrics import evaluate_queries
+    from rankloom.evaluation.metrics import evaluate_queries
 
     options: dict[str, Any] = {}
     if run_file is not None and qrels is not None and data is None:

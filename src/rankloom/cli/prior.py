@@ -21,20 +21,17 @@ def train_prior(pairs: tuple[str, ...], column: str, output: str) -> None:
       rankloom train-prior art.rankloom=art/labels.csv photos.rankloom=photos/labels.csv -o weights.json
     """
     from rankloom.descriptors import PRESETS
-    from rankloom.priors import Labelled, labelled_collection
-    from rankloom.priors import train_prior as learn
+    from rankloom.experiments.labeled import load_labeled
+    from rankloom.experiments.prior import train_prior as learn
 
-    found = []
+    collections = []
     for pair in pairs:
         collection, sign, labels = pair.partition("=")
         if not sign:
             raise click.BadParameter(f"expected COLLECTION=LABELS, got {pair!r}")
-        found.append(labelled_collection(collection, labels, column))
+        collections.append(load_labeled(collection, labels, column))
     weights = {}
     for preset, names in PRESETS.items():
-        some = [
-            Labelled({name: one.vectors[name] for name in names if name in one.vectors}, one.labels) for one in found
-        ]
-        weights[preset] = learn(some)
+        weights[preset] = learn([collection.only(set(names) & set(collection.vectors)) for collection in collections])
     write_json(dict(sorted(weights.items())), output)
-    click.echo(f"weights of {', '.join(weights)} from {len(found)} collections -> {output}")
+    click.echo(f"weights of {', '.join(weights)} from {len(collections)} collections -> {output}")

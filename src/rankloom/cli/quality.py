@@ -49,13 +49,13 @@ def evaluate_collection(
     """
     import tempfile
 
+    from rankloom.experiments import evaluate_collection as judge
+    from rankloom.experiments import load_labeled
     from rankloom.rankers import make_ranker
-    from rankloom.trials import described_collection
-    from rankloom.trials import evaluate_collection as judge
 
     chosen = {name: make_ranker(name, **read_settings(settings)) for name in rankers}
     with tempfile.TemporaryDirectory() as scratch, file_progress() as update:
-        data = described_collection(folder, labels, column, preset=preset, work=work or scratch, progress=update)
+        data = load_labeled(folder, labels, column, preset=preset, work=work or scratch, progress=update)
         found = {
             kind: judge(
                 data, chosen, n_queries=queries, folds=folds, unseen=kind == "unseen",

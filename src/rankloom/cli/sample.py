@@ -25,7 +25,7 @@ def sample(dir: str, pictures: int, videos: int, seed: int, as_json: bool) -> No
       rankloom sample pictures
       rankloom sample few --pictures 100 --videos 1 --seed 7
     """
-    from rankloom.sample import write_sample
+    from rankloom.demo import write_sample
 
     with progress(pictures + videos, "drawing") as advance:
         written = write_sample(dir, n_pictures=pictures, n_videos=videos, seed=seed, progress=advance)

@@ -11,9 +11,9 @@ from rankloom.cli._output import emit, table
 from rankloom.cli._query import query_options, read_date, read_query
 
 if TYPE_CHECKING:
+    from rankloom.collection.query import Query
     from rankloom.engine import Answer
     from rankloom.engine.answers import Found
-    from rankloom.queries import Query
 
 
 @click.command()

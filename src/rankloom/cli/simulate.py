@@ -68,9 +68,9 @@ def simulate(
     if data is None:
         raise click.UsageError("give DATA, a file of judged rows, or --data, a labelled collection")
     from rankloom.datasets import load
+    from rankloom.experiments.simulation import CascadeClicks
+    from rankloom.experiments.simulation import simulate as run
     from rankloom.rankers import make_ranker
-    from rankloom.simulate import CascadeClicks
-    from rankloom.simulate import simulate as run
 
     names = [name.strip() for name in rankers.split(",") if name.strip()]
     given = read_settings(settings)
@@ -95,7 +95,7 @@ def simulate(
         curves = {name: found.to_dict() for name, found in runs.items()}
         write_json(curves, output)
     if plot is not None:
-        from rankloom.plots import plot_learning
+        from rankloom.experiments.plots import plot_learning
 
         plot_learning(runs, plot)
     tail = max(1, n_queries // 4)

@@ -10,7 +10,7 @@ from typing import Any
 
 from rankloom.collection._files import STORED, vector_file
 from rankloom.collection._schema import DATABASE_ERRORS, MIGRATIONS, Table, lacking, tables, version_of
-from rankloom.queries import Query
+from rankloom.collection.query import Query
 
 __all__ = ["THUMBNAILS", "blocks_of", "database_problems", "text_or_bytes", "thumbnails_outside", "uncovered", "valid"]
 

@@ -10,8 +10,8 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 from rankloom.collection.collection import Collection
+from rankloom.collection.query import Query
 from rankloom.core import Qrel
-from rankloom.queries import Query
 
 __all__ = [
     "Mark",

@@ -54,7 +54,7 @@ def measured(collection: Collection) -> Measured:
 
 def _stored(text: str) -> dict[str, float] | None:
     """Scales as they were written; None if they cannot be right, and must be measured again."""
-    from rankloom.distances import DISTANCES
+    from rankloom.experts.distances import DISTANCES
 
     try:
         scales = json.loads(text)

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankloom.bagging import BaggedSVMs, BaseModel
 from rankloom.concepts._calibration import Sigmoid, fit_sigmoid
 from rankloom.concepts._examples import Examples, Vectors, folds
 from rankloom.concepts._json import pack, unpack
+from rankloom.concepts.bagging import BaggedSVMs, BaseModel
 from rankloom.core import FloatArray, IntArray
 from rankloom.features import Features
 from rankloom.rankers import RankBoost, Ranker, SoftCascade, ranker_from_json, ranker_to_json

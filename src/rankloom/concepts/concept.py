@@ -17,7 +17,7 @@ from rankloom.concepts._examples import Vectors, collect, n_items, row_numbers
 from rankloom.concepts.cascade import CascadeDetector, fit_cascade
 from rankloom.concepts.linear import LinearDetector, fit_linear
 from rankloom.core import FloatArray, IntArray
-from rankloom.metrics import evaluate
+from rankloom.evaluation.metrics import evaluate
 
 __all__ = ["METHODS", "Concept", "Quality", "Ranked", "train_concept"]
 

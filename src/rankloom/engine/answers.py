@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloom.collection.query import Query
 from rankloom.core import FloatArray
+from rankloom.engine.relevance import ALPHA, Spread
 from rankloom.engine.scorers import Scorer
 from rankloom.engine.snapshot import CONCEPT, FACES, TAGS, TEXT
 from rankloom.features import Features
-from rankloom.queries import Query
-from rankloom.relevance import ALPHA, Spread
-from rankloom.rerank import RERANKERS
+from rankloom.reranking.methods import RERANKERS
 
 if TYPE_CHECKING:
     from rankloom.engine.following import Told

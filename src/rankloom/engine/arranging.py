@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rankloom.core import FloatArray, IntArray
 from rankloom.engine.answers import Ranking
 from rankloom.engine.following import Told
-from rankloom.rerank import RERANKERS, rerank
+from rankloom.reranking.methods import RERANKERS, rerank
 
 __all__ = ["METHODS", "Arranged", "collapsed", "differing", "diversified", "reranked"]
 

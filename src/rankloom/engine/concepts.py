@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from rankloom.collection import Collection
 from rankloom.collection.marks import now
+from rankloom.collection.names import check_name
 from rankloom.core import FloatArray, IntArray
-from rankloom.names import check_name
 
 if TYPE_CHECKING:
     from rankloom.concepts import Concept

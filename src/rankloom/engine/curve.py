@@ -9,7 +9,7 @@ import numpy as np
 from rankloom.collection import Collection
 from rankloom.collection.marks import asked, mark_pages
 from rankloom.engine.library import Library, Phi
-from rankloom.metrics import evaluate
+from rankloom.evaluation.metrics import evaluate
 
 __all__ = ["MOST_QUERIES", "learning_curve"]
 

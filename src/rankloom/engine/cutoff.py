@@ -15,7 +15,7 @@ __all__ = ["PLAIN", "SPREAD", "best_cut", "chances", "evidence", "suggest_cutoff
 
 LOOKED_AT = 1000
 SHORTEST = 5  # lists that need no end
-# Constant, relative score, logarithm of the rank: `rankloom.trials.fit_cutoff` on searches of three labelled
+# Constant, relative score, logarithm of the rank: `rankloom.experiments.fit_cutoff` on searches of three labelled
 # collections with the preset fast, by experts alone and with neighbours.
 PLAIN = (0.348, 2.311, -0.881)
 SPREAD = (0.536, 4.659, -0.885)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from rankloom.collection import Collection
 from rankloom.collection.marks import marks, now
 from rankloom.core import IntArray
-from rankloom.interleaving import Preference, credit
+from rankloom.evaluation.interleaving import Preference, credit
 
 __all__ = ["DraftResult", "draft_results", "keep_draft"]
 

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from rankloom.collection import Mark, StoredMark, add_marks, take_back
 from rankloom.collection.marks import asked, last_mark, now
 from rankloom.collection.marks import marks as stored_marks
+from rankloom.collection.names import check_name
+from rankloom.collection.query import Query
 from rankloom.core import RankingData
 from rankloom.engine import models
 from rankloom.engine.answers import Answer, Found
@@ -25,11 +27,9 @@ from rankloom.engine.pictures import kept_thumbnail
 from rankloom.engine.scorers import Scorer, WeightScorer
 from rankloom.engine.searching import SearchEngine
 from rankloom.engine.suggesting import most_telling
-from rankloom.interleaving import team_draft
-from rankloom.names import check_name
-from rankloom.queries import Query
+from rankloom.evaluation.interleaving import team_draft
+from rankloom.evaluation.significance import Comparison
 from rankloom.rankers import Ranker
-from rankloom.significance import Comparison
 
 if TYPE_CHECKING:
     from rankloom.concepts import Ranked

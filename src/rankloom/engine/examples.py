@@ -11,12 +11,12 @@ from typing import Any
 from numpy.typing import NDArray
 
 from rankloom.collection import Collection
+from rankloom.collection.query import Example, Query
 from rankloom.core import LRU
 from rankloom.engine.pictures import Seen, crop, keep_picture, kept_picture, picture_key, see
 from rankloom.engine.snapshot import Snapshot
 from rankloom.experts import Sighting
 from rankloom.media import MediaError, read_image
-from rankloom.queries import Example, Query
 
 __all__ = ["Examples"]
 

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.collection import Collection
+from rankloom.collection.dates import start_of
+from rankloom.collection.query import Filters
 from rankloom.core import IntArray
-from rankloom.dates import start_of
-from rankloom.queries import Filters
 
 __all__ = ["allowed_by", "naming", "newest_first"]
 

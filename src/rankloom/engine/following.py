@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rankloom.collection import StoredMark
 from rankloom.core import FloatArray, IntArray
 from rankloom.engine.answers import Followed
-from rankloom.relevance import follow_marks
+from rankloom.engine.relevance import follow_marks
 
 __all__ = ["Told", "follow", "offsets_of", "told_by"]
 

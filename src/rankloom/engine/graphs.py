@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from rankloom._io import atomic_write
 from rankloom.collection import Collection
 from rankloom.collection.collection import NEIGHBOURS
+from rankloom.engine.index import FaissIndex
+from rankloom.engine.neighbors import RESOLUTION, Neighbours, build_neighbours
+from rankloom.engine.relevance import NEAREST
 from rankloom.engine.snapshot import Snapshot
-from rankloom.index import FaissIndex
-from rankloom.neighbours import RESOLUTION, Neighbours, build_neighbours
-from rankloom.relevance import NEAREST
 
 __all__ = ["Graphs", "StoredGraph"]
 

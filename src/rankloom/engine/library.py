@@ -12,9 +12,9 @@ import numpy as np
 
 from rankloom.collection import Collection, StoredMark
 from rankloom.collection.marks import asked, mark_pages, marks, undone_since
+from rankloom.collection.query import Query
 from rankloom.core import LRU, FloatArray, IntArray
 from rankloom.engine import checkpoints
-from rankloom.queries import Query
 from rankloom.rankers import OnlineRanker, make_ranker, ranker_from_json, ranker_to_json
 
 __all__ = ["Library", "LibraryState", "Past", "Phi", "online_ranker", "preferences"]

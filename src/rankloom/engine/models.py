@@ -15,11 +15,11 @@ from rankloom.collection.marks import asked, mark_pages, now
 from rankloom.core import FloatArray, RankingData
 from rankloom.engine.library import Phi, drawn
 from rankloom.engine.scorers import RankerScorer, Scorer
+from rankloom.evaluation.metrics import evaluate
+from rankloom.evaluation.significance import Comparison, compare_values
 from rankloom.features import Features
 from rankloom.groups import group_rows
-from rankloom.metrics import evaluate
 from rankloom.rankers import LinearRanker, OnlinePassiveAggressiveRanker, Ranker, make_ranker
-from rankloom.significance import Comparison, compare_values
 
 __all__ = ["Model", "judged", "list_models", "load_scorer", "model_in_use", "roll_back", "train_model", "use_model"]
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rankloom.collection import Collection, duplicate_groups
 from rankloom.collection.marks import marks as stored_marks
+from rankloom.collection.query import Query
 from rankloom.core import LRU, FloatArray, IntArray
 from rankloom.engine import models
 from rankloom.engine.answers import Answer, Found, Ranking
@@ -23,17 +24,16 @@ from rankloom.engine.filtering import allowed_by, newest_first
 from rankloom.engine.following import follow as follow_told
 from rankloom.engine.following import offsets_of, told_by
 from rankloom.engine.graphs import Graphs
+from rankloom.engine.index import ExactIndex, Index
 from rankloom.engine.library import Library, LibraryState, Phi
+from rankloom.engine.neighbors import Neighbours
+from rankloom.engine.relevance import NEAREST, spread_scores
 from rankloom.engine.scorers import RankerScorer, Scorer, WeightScorer
 from rankloom.engine.settings import Settings
 from rankloom.engine.snapshot import FACES, TAGS, TEXT, Snapshot, state_of, take_snapshot
 from rankloom.engine.view import View, for_query
+from rankloom.experts.starting_weights import prior_weights
 from rankloom.features import Features
-from rankloom.index import ExactIndex, Index
-from rankloom.neighbours import Neighbours
-from rankloom.priors import prior_weights
-from rankloom.queries import Query
-from rankloom.relevance import NEAREST, spread_scores
 
 __all__ = ["METHODS", "SearchEngine"]
 

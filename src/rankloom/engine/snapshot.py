@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.collection import Collection, measured
+from rankloom.collection.query import Query
 from rankloom.core import FloatArray, IntArray
-from rankloom.distances import DISTANCES, add_similarities
 from rankloom.engine.concepts import ConceptScores, concept_scores
 from rankloom.experts import Expert, Sighting, expert_features, experts_of
+from rankloom.experts.distances import DISTANCES, add_similarities
 from rankloom.features import Features
-from rankloom.queries import Query
 from rankloom.text import TextIndex
 from rankloom.text.tokens import place_terms
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from rankloom.collection.query import Query
 from rankloom.engine.models import linear_weights
 from rankloom.engine.scorers import RankerScorer, Scorer, WeightScorer
 from rankloom.engine.snapshot import CONCEPT, Snapshot
-from rankloom.queries import Query
 
 __all__ = ["View", "for_query"]
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rankloom.core import FloatArray, IntArray
-from rankloom.metrics import evaluate_queries, parse_metric
+from rankloom.evaluation.metrics import evaluate_queries, parse_metric
 from rankloom.rankers import _kernels
 
 __all__ = ["HeldRows"]

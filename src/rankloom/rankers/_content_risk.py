@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from rankloom.core import FloatArray, IntArray
-from rankloom.graph import Graph
 from rankloom.rankers.base import Problem
-from rankloom.spherical import secular_root, solve_spherical, spectrum
+from rankloom.reranking.graph import Graph
+from rankloom.reranking.spherical import secular_root, solve_spherical, spectrum
 
 __all__ = ["ContentRisk", "Cuts", "Lists", "prepare"]
 

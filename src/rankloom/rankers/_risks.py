@@ -12,8 +12,8 @@ from scipy.linalg.blas import dsyrk
 
 from rankloom.core import FloatArray, IntArray
 from rankloom.groups import Preferences
-from rankloom.losses import LOSSES, MarginLoss, smoothed_hinge
 from rankloom.rankers import _kernels
+from rankloom.rankers.losses import LOSSES, MarginLoss, smoothed_hinge
 
 if TYPE_CHECKING:
     from rankloom.rankers._kernels.hinge import Pieces

@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rankloom import metrics
 from rankloom.core import FloatArray, IntArray
+from rankloom.evaluation import metrics
 from rankloom.features import Features
 from rankloom.groups import Groups, check_finite, check_grades, check_weights, group_rows
 from rankloom.rankers import _persist

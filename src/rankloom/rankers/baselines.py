@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from rankloom.core import FloatArray
+from rankloom.evaluation.metrics import evaluate_queries, parse_metric
 from rankloom.groups import Preferences, preferences
-from rankloom.metrics import evaluate_queries, parse_metric
 from rankloom.rankers import _kernels
 from rankloom.rankers.base import LinearRanker, Problem, Ranker, check_number, warn_nothing_to_learn
 from rankloom.rankers.margin import unit_grades
@@ -46,7 +46,7 @@ class BestFeature(LinearRanker):
     Parameters
     ----------
     metric : what "best" means: "pairs", the share of pairs ordered right, which honours sample weights and needs no
-        grade to count as relevant, or any metric of `rankloom.metrics`.
+        grade to count as relevant, or any metric of `rankloom.evaluation.metrics`.
     policy : conventions of the metric.
     n_splits : number of folds (of queries).
     random_state : seed of the folds.

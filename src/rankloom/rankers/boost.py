@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from rankloom.core import FloatArray, IntArray
+from rankloom.evaluation.metrics import evaluate, parse_metric
 from rankloom.groups import Groups, Preferences, check_grades, group_rows, preferences
-from rankloom.metrics import evaluate, parse_metric
 from rankloom.rankers import _kernels
 from rankloom.rankers._boosting import (
     LARGEST,

@@ -13,9 +13,9 @@ from sklearn.utils import check_random_state, metadata_routing
 from sklearn.utils.validation import check_is_fitted
 
 from rankloom.core import FloatArray, IntArray
+from rankloom.evaluation.metrics import parse_metric
 from rankloom.features import Features
 from rankloom.groups import preferences
-from rankloom.metrics import parse_metric
 from rankloom.rankers._canonical import hold_out, part
 from rankloom.rankers._cascade_rows import HeldRows
 from rankloom.rankers.base import AdditiveRanker, Problem, Ranker, check_number, warn_nothing_to_learn

@@ -12,15 +12,15 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from rankloom.core import FloatArray, IntArray, RankingData
-from rankloom.graph import Graph, Similarity, knn_graph
+from rankloom.evaluation.metrics import evaluate
 from rankloom.groups import Groups, check_finite, check_grades, check_weights, group_rows
-from rankloom.metrics import evaluate
 from rankloom.rankers._content_risk import ContentRisk, Lists, prepare
 from rankloom.rankers._content_solve import Fit, cutting_planes, sharpen, smooth
 from rankloom.rankers.base import Problem, Ranker, Weights, check_number, warn_nothing_to_learn
 from rankloom.rankers.margin import NEWTON_LIMIT
-from rankloom.rerank import reorder_top
-from rankloom.spherical import solve_spherical
+from rankloom.reranking.graph import Graph, Similarity, knn_graph
+from rankloom.reranking.methods import reorder_top
+from rankloom.reranking.spherical import solve_spherical
 
 __all__ = ["ContentAwareRanker", "ContentAwareSelection", "select_content_aware"]
 
@@ -60,7 +60,7 @@ class ContentAwareRanker(Ranker):
     C : weight of the lists against \(\tfrac12 \|w\|^2\).
     n_neighbors : visual neighbours of each item.
     distance : "l2" or "cosine", between visual vectors.
-    similarity : a name of `rankloom.graph.SIMILARITIES`, or a function of distances (which cannot be saved).
+    similarity : a name of `rankloom.reranking.graph.SIMILARITIES`, or a function of distances (which cannot be saved).
     normalize_graph : whether weights are divided by degrees, \(D^{-1/2} W D^{-1/2}\); False is the paper's graph, which
         leaves items with few near neighbours where the text puts them.
     solver : "lbfgs", or "cutting_plane", the paper's algorithm 1.
@@ -308,7 +308,7 @@ def select_content_aware(
 ) -> ContentAwareSelection:
     """Choose gamma and C by a metric of held-out queries; ties keep the first.
 
-    `rankloom.selection.select` does the same for any ranker. This one makes each graph and its decomposition once, and
+    `model_selection.select` does the same for any ranker. This one makes each graph and its decomposition once, and
     begins each fit where the one before it ended.
 
     Parameters

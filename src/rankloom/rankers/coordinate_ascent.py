@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from rankloom.core import FloatArray, IntArray
+from rankloom.evaluation.metrics import POLICIES, Metric, Policy, evaluate, evaluate_queries, parse_metric
 from rankloom.groups import preferences
-from rankloom.metrics import POLICIES, Metric, Policy, evaluate, evaluate_queries, parse_metric
 from rankloom.rankers import _kernels
 from rankloom.rankers.base import LinearRanker, Problem
 from rankloom.rankers.margin import unit_grades
@@ -44,7 +44,7 @@ class CoordinateAscent(LinearRanker):
 
     Parameters
     ----------
-    metric : any metric of `rankloom.metrics`, such as "AP" or "nDCG@10". ("swaps" is minimised.)
+    metric : any metric of `rankloom.evaluation.metrics`, such as "AP" or "nDCG@10". ("swaps" is minimised.)
     policy : conventions of the metric, a name or a `Policy`.
     n_restarts : number of starts; the best of the weights that they lead to are kept.
     max_iter : most passes over all features a start.
@@ -54,7 +54,7 @@ class CoordinateAscent(LinearRanker):
     Attributes
     ----------
     coef_ : the weights, of absolute sum 1: only their proportions matter.
-    objective_ : the metric of the training rows, exactly as `rankloom.metrics.evaluate` gives it.
+    objective_ : the metric of the training rows, exactly as `rankloom.evaluation.metrics.evaluate` gives it.
     n_iter_ : passes of the best start. `restarts_` : what each start led to, over the queries that teach something.
 
     References
@@ -267,7 +267,7 @@ def _objective(rows: _Rows, metric: Metric, policy: Policy) -> _Objective | None
 
 @dataclass(frozen=True)
 class _AnyMetric:
-    """A metric through `rankloom.metrics`."""
+    """A metric through `rankloom.evaluation.metrics`."""
 
     rows: _Rows
     metric: Metric

@@ -18,7 +18,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from rankloom.core import FloatArray
 from rankloom.groups import Preferences, preferences
-from rankloom.losses import LOSSES, MarginLoss, get_loss
 from rankloom.rankers import _kernels
 from rankloom.rankers._risks import PairRisk, PointRisk, Risk, pair_risk
 from rankloom.rankers._solve import (
@@ -30,6 +29,7 @@ from rankloom.rankers._solve import (
     sparse_quasi_newton,
 )
 from rankloom.rankers.base import LinearRanker, Problem, check_number, warn_nothing_to_learn
+from rankloom.rankers.losses import LOSSES, MarginLoss, get_loss
 
 __all__ = ["MarginRanker", "median_shift", "unit_grades"]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from rankloom.core import FloatArray
 from rankloom.groups import Preferences
-from rankloom.losses import LOSSES
 from rankloom.rankers._risks import PairRisk, pair_risk
+from rankloom.rankers.losses import LOSSES
 from rankloom.rankers.neural import NetworkRanker
 
 __all__ = ["RankNet"]

@@ -16,7 +16,7 @@ from rankloom.core import FloatArray, IntArray
 from rankloom.groups import check_grades, group_rows
 from rankloom.rankers import _kernels
 from rankloom.rankers.base import LinearRanker, Problem, check_number
-from rankloom.triplets import query_pairs
+from rankloom.rankers.pairs import query_pairs
 
 __all__ = ["OnlineRanker", "OnlineReport"]
 

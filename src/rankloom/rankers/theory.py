@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from rankloom.core import FloatArray
 from rankloom.groups import Preferences, check_finite, check_grades, check_weights, group_rows, preferences
-from rankloom.losses import MarginLoss, get_loss
 from rankloom.rankers._risks import PointRisk, pair_risk
+from rankloom.rankers.losses import MarginLoss, get_loss
 from rankloom.rankers.margin import median_shift
 
 __all__ = ["Consistency", "RiskBounds", "Violation", "pairwise_risk_bounds", "rank_consistency"]

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Request, Response
 
 from rankloom import __version__
 from rankloom.collection import index
-from rankloom.queries import Query
+from rankloom.collection.query import Query
 from rankloom.server.context import Context
 from rankloom.server.errors import Refused
 from rankloom.server.guard import SESSION, USER, cookie, session_of, user_of

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rankloom.collection import Collection
+from rankloom.collection.query import Example, Filters, Query
 from rankloom.engine import Engine
 from rankloom.engine.answers import kind_of
 from rankloom.engine.filtering import naming
-from rankloom.queries import Example, Filters, Query
 from rankloom.server.errors import Refused
 from rankloom.server.metrics import Metrics
 from rankloom.server.schemas import Contribution, Hit, QueryModel

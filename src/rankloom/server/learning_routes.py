@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 
 from rankloom.collection import Mark
-from rankloom.queries import Query
+from rankloom.collection.query import Query
 from rankloom.server.context import Context
 from rankloom.server.errors import Refused
 from rankloom.server.guard import user_of

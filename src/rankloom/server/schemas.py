@@ -6,9 +6,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from rankloom.dates import start_of
+from rankloom.collection.dates import start_of
+from rankloom.collection.names import LONGEST, check_name
 from rankloom.engine.answers import Kind
-from rankloom.names import LONGEST, check_name
 
 __all__ = [
     "CompareRequest", "ConceptRequest", "Contribution", "ErrorBody", "ExampleModel", "ExpertsRequest", "ExplainRequest",

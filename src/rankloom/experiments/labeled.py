@@ -1,0 +1,173 @@
+"""A labeled collection in memory: every item may be a query, items of its class are relevant."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom.core import FloatArray, IntArray
+from rankloom.descriptors import PRESETS
+from rankloom.engine.neighbors import Neighbours, build_neighbours
+from rankloom.experts import FOUR, Expert, experts_of, measure_scales
+from rankloom.experts.distances import DISTANCES, add_similarities, all_distances
+from rankloom.experts.starting_weights import prior_weights
+
+__all__ = ["LabeledCollection", "average_precision", "load_labeled", "read_labels"]
+
+_FOUR = [[*DISTANCES].index(name) for name in FOUR]
+
+
+@dataclass(frozen=True, eq=False)
+class LabeledCollection:
+    """Vectors by descriptor in half precision, and the class of each item."""
+
+    vectors: Mapping[str, NDArray[Any]]
+    labels: NDArray[Any]
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def only(self, descriptors: Iterable[str]) -> LabeledCollection:
+        """The same items by some descriptors."""
+        return LabeledCollection({name: self.vectors[name] for name in sorted(descriptors)}, self.labels)
+
+    @cached_property
+    def scales(self) -> dict[str, FloatArray]:
+        """The scale of each distance by descriptor."""
+        everything = np.ones(len(self), dtype=bool)
+        found = {name: measure_scales(stored, everything) for name, stored in self.vectors.items()}
+        return {name: np.array([scales[one] for one in DISTANCES]) for name, scales in found.items()}
+
+    @cached_property
+    def experts(self) -> list[Expert]:
+        """The experts, in the order of the columns of phi."""
+        return experts_of(self.vectors)
+
+    @property
+    def start(self) -> FloatArray:
+        """The weights that a new collection would start with."""
+        weights = prior_weights(self.vectors)
+        return np.array([weights.get(expert.name, 0.0) for expert in self.experts])
+
+    def phi(self, row: int) -> NDArray[np.float32]:
+        """What each expert says of each item, with one item as the query."""
+        parts = []
+        for name, stored in self.vectors.items():
+            distances = all_distances(np.asarray(stored[row], np.float32), stored)
+            parts.append(np.exp(-distances[:, _FOUR] / self.scales[name][_FOUR].astype(np.float32)))
+        return np.concatenate(parts, axis=1)
+
+    def similarity(self, row: int, weights: FloatArray) -> NDArray[np.float32]:
+        """The weighted sum of the experts of all items to one."""
+        total = np.zeros(len(self), dtype=np.float32)
+        for place, (name, stored) in enumerate(self.vectors.items()):
+            mine = np.zeros(len(DISTANCES), dtype=np.float32)
+            mine[_FOUR] = weights[4 * place : 4 * place + 4]
+            if mine.any():
+                add_similarities(total, stored[row], stored, mine, self.scales[name].astype(np.float32))
+        return total
+
+    def neighbours(self, weights: FloatArray, k: int = 10) -> Neighbours:
+        """The neighbour graph under these weights."""
+        return build_neighbours(lambda row: self.similarity(row, weights), np.ones(len(self), dtype=bool), k)
+
+    def relevant(self, row: int) -> NDArray[np.bool_]:
+        """Which items answer a query; the query itself does not count."""
+        found: NDArray[np.bool_] = self.labels == self.labels[row]
+        found[row] = False
+        return found
+
+    def queries(self, n: int, random_state: int = 0) -> IntArray:
+        """Items that can be queries, an even choice: something else is of their class."""
+        _, codes, counts = np.unique(self.labels, return_inverse=True, return_counts=True)
+        usable = np.flatnonzero(counts[codes] > 1)
+        if not len(usable):
+            raise ValueError("no class has two items: there is nothing to look for")
+        chosen = np.random.default_rng(random_state).choice(usable, min(n, len(usable)), replace=False)
+        return np.asarray(np.sort(chosen), dtype=np.int64)
+
+
+def load_labeled(
+    folder: str | os.PathLike[str],
+    labels: str | os.PathLike[str] | None = None,
+    column: str = "class",
+    *,
+    preset: str | None = None,
+    work: str | os.PathLike[str] | None = None,
+    progress: Callable[[int, int, str], None] = lambda done, total, text: None,
+) -> LabeledCollection:
+    """The labeled items of a collection, or of a folder of pictures, which is indexed first.
+
+    Parameters
+    ----------
+    folder : a collection, or pictures.
+    labels : a CSV file as for `read_labels`; for a folder of pictures its `labels.csv`, or its folders, unless given.
+    column : the column of the labels with the class.
+    preset : which descriptors; all that the collection has unless given ("full" for pictures).
+    work : where the collection of a folder of pictures is made; needed for one.
+    progress : called with the number of files done, of all, and a text.
+    """
+    from rankloom.collection import Collection, index
+    from rankloom.collection.damage import DATABASE
+
+    if preset is not None and preset not in PRESETS:
+        raise ValueError(f"unknown preset {preset!r}; known are {', '.join(PRESETS)}")
+    classes = read_labels(folder if labels is None else labels, column)
+    made = os.path.isfile(os.path.join(folder, DATABASE))
+    if not made and work is None:
+        raise ValueError(f"{folder} is not a collection; index it first, or say where to keep the work")
+    with Collection(folder if made or work is None else work, create=not made) as collection:
+        if not made:
+            index(collection, [folder], preset=preset or "full", progress=progress)
+        stored = {descriptor.name for descriptor in collection.descriptors()}
+        names = sorted(stored if preset is None else PRESETS[preset])
+        for name in names:
+            if name not in stored:
+                raise ValueError(f"the collection has no vectors of {name!r}; run: rankloom index --preset {preset}")
+        items = [(item.id - 1, classes[item.path]) for item in collection.items() if item.path in classes]
+        if not items:
+            raise ValueError(f"none of the files of {folder} is in {labels or 'its labels'}")
+        rows = np.array([row for row, _ in items])
+        vectors = {name: np.array(collection.vectors(name)[rows]) for name in names}
+    return LabeledCollection(vectors, np.array([label for _, label in items]))
+
+
+def read_labels(source: str | os.PathLike[str], column: str = "class") -> dict[str, str]:
+    """The class of each file, by its absolute path.
+
+    Parameters
+    ----------
+    source : a CSV file with the columns path, relative to its own folder, and `column` (or label); or a folder that has
+        a `labels.csv`, or folders that name the classes.
+    column : the column with the class.
+    """
+    root = Path(os.path.abspath(source))
+    table = root / "labels.csv" if root.is_dir() else root
+    if root.is_dir() and not table.is_file():
+        classes = {str(path): path.parent.name for path in root.rglob("*") if path.is_file() and path.parent != root}
+        if not classes:
+            raise ValueError(f"{source} has neither a labels.csv nor folders that name classes")
+        return classes
+    with open(table, newline="", encoding="utf-8") as file:
+        rows = csv.DictReader(file)
+        columns = rows.fieldnames or ()
+        chosen = "label" if column == "class" and column not in columns else column
+        if chosen not in columns or "path" not in columns:
+            raise ValueError(f"{table} needs the columns path and {column}; it has {', '.join(columns)}")
+        return {os.path.normpath(table.parent / row["path"]): row[chosen] for row in rows}
+
+
+def average_precision(scores: FloatArray, relevant: NDArray[np.bool_], query: int) -> float:
+    """AP of a whole list without the query itself; ties by row number."""
+    order = np.lexsort((np.arange(len(scores)), -scores))
+    hits = relevant[order[order != query]]
+    ranks = np.flatnonzero(hits) + 1
+    return float(np.mean(np.arange(1, len(ranks) + 1) / ranks)) if len(ranks) else 0.0

@@ -1,0 +1,287 @@
+"""Boosting and cascades: quality against what it costs, per concept and on average.
+
+Reference: M. Merler, R. Yan, J. Smith, Imbalanced RankBoost for efficiently ranking large-scale image/video
+collections, CVPR 2009, figures 6-9. The TRECVID data of the paper are not public; the report shows whether its shapes
+appear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from rankloom.core import FloatArray, IntArray, RankingData
+from rankloom.datasets import make_weak_models
+from rankloom.evaluation.metrics import evaluate
+from rankloom.features import Features
+from rankloom.rankers import ImbalancedRankBoost, RankBoost, SoftCascade
+
+__all__ = [
+    "DEPTHS",
+    "METHODS",
+    "PAPER",
+    "CascadeReport",
+    "Concept",
+    "Finding",
+    "Point",
+    "findings",
+    "generated_concepts",
+    "mean_curve",
+    "run",
+]
+
+# What the paper reports of Imbalanced RankBoost against RankBoost, on 20 concepts.
+PAPER = {"speedup AP@100": 6.0, "speedup AP": 3.0, "not worse": 17 / 20}
+DEPTHS = ("AP@100", "AP@500", "AP")
+METHODS = ("RankBoost", "Imbalanced RankBoost", "soft cascade")
+_ROUNDS = (1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 25, 32, 40, 50, 64, 80, 100)
+
+
+@dataclass(frozen=True)
+class Concept:
+    """The outputs of weak models for one concept: to boost on, to place cut-offs by, and to test, lazily."""
+
+    name: str
+    train: RankingData
+    held: RankingData
+    test: Callable[[], Features]
+    y: FloatArray
+
+
+class Point(NamedTuple):
+    """A ranking of the test items: cells computed an item, seconds for all items, and AP at each depth."""
+
+    evaluations: float
+    seconds: float
+    quality: dict[str, float]
+
+
+Curve = list[Point]
+
+
+@dataclass
+class CascadeReport:
+    """Curves of each method and concept; of regularisers and their weights; and what items at each place cost."""
+
+    curves: dict[str, dict[str, Curve]] = field(default_factory=dict)
+    regularizers: dict[str, dict[str, Curve]] = field(default_factory=dict)
+    asked: dict[str, FloatArray] = field(default_factory=dict)
+
+    def mean_curve(self, method: str, metric: str, by: str = "evaluations") -> tuple[FloatArray, FloatArray]:
+        """The mean over concepts at a grid of costs (evaluations or seconds)."""
+        return mean_curve([*self.curves[method].values()], metric, by)
+
+    def speedup(self, metric: str, rounds: int = 10) -> list[float]:
+        """For each concept: how many times fewer evaluations Imbalanced RankBoost needs for RankBoost's quality."""
+        found = []
+        for concept, curve in self.curves["RankBoost"].items():
+            target = curve[_ROUNDS.index(rounds)]
+            reached = [
+                point.evaluations
+                for point in self.curves["Imbalanced RankBoost"][concept]
+                if point.quality[metric] >= target.quality[metric]
+            ]
+            found.append(target.evaluations / min(reached) if reached else float("nan"))
+        return found
+
+    def saving(self, metric: str = "AP@100", loss: float = 0.02) -> list[tuple[float, float]]:
+        """For each concept: times fewer evaluations and times less wall time of the soft cascade, within a loss."""
+        found = []
+        for curve in self.curves["soft cascade"].values():
+            full = curve[-1]
+            within = [point for point in curve if point.quality[metric] >= (1 - loss) * full.quality[metric]]
+            best = min(within, key=lambda point: point.evaluations)
+            found.append((full.evaluations / best.evaluations, full.seconds / best.seconds))
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+
+        def plain(curves: Mapping[str, Mapping[str, Curve]]) -> dict[str, Any]:
+            return {
+                name: {concept: [point._asdict() for point in curve] for concept, curve in found.items()}
+                for name, found in curves.items()
+            }
+
+        return {
+            "paper": PAPER,
+            "curves": plain(self.curves),
+            "regularizers": plain(self.regularizers),
+            "asked": {name: values.tolist() for name, values in self.asked.items()},
+        }
+
+
+def mean_curve(curves: Sequence[Curve], metric: str, by: str = "evaluations") -> tuple[FloatArray, FloatArray]:
+    """The mean of curves at a grid of costs; a curve keeps its last value, as a ranker that costs no more does."""
+    costs = [np.array([getattr(point, by) for point in curve]) for curve in curves]
+    low, high = max(cost.min() for cost in costs), max(cost.max() for cost in costs)
+    grid = np.geomspace(low, max(high, low * 1.0001), 60)
+    values = []
+    for cost, curve in zip(costs, curves, strict=True):
+        order = np.argsort(cost, kind="stable")
+        values.append(np.interp(grid, cost[order], np.array([point.quality[metric] for point in curve])[order]))
+    return grid, np.mean(values, axis=0)
+
+
+class Finding(NamedTuple):
+    """A number that sums up the report, and the paper's if it has one."""
+
+    what: str
+    found: float
+    paper: float | None
+
+
+def findings(report: CascadeReport) -> list[Finding]:
+    """What the paper found, and what was found here."""
+    rows = []
+    for metric, paper in (("AP@100", PAPER["speedup AP@100"]), ("AP", PAPER["speedup AP"])):
+        times = report.speedup(metric)
+        reached = [value for value in times if value == value]
+        what = f"Imbalanced RankBoost: times fewer features at RankBoost's {metric} of 10 rounds, median"
+        rows.append(Finding(what, float(np.median(reached)) if reached else 0.0, paper))
+        rows.append(Finding("  share of concepts that reach it at all", len(reached) / len(times), None))
+    rows.append(Finding("  concepts not worse at the cost of 3 features an item, share", _not_worse(report, 3.0), None))
+    rows[-1] = rows[-1]._replace(paper=PAPER["not worse"])
+    fewer, faster = np.array(report.saving()).T
+    rows.append(
+        Finding("soft cascade: times fewer features at 2% loss of AP@100, median", float(np.median(fewer)), None)
+    )
+    rows.append(Finding("soft cascade: times less wall time at that point, median", float(np.median(faster)), None))
+    return rows
+
+
+def _not_worse(report: CascadeReport, cost: float) -> float:
+    better = []
+    for concept in report.curves["RankBoost"]:
+        values = []
+        for method in ("RankBoost", "Imbalanced RankBoost"):
+            costs, curve = mean_curve([report.curves[method][concept]], "AP")
+            values.append(float(np.interp(cost, costs, curve)))
+        better.append(values[1] >= values[0])
+    return float(np.mean(better))
+
+
+def generated_concepts(
+    n_concepts: int = 20,
+    n_items: int = 30_000,
+    n_models: int = 200,
+    *,
+    work: bool = True,
+    random_state: Any = 0,
+) -> Iterator[Concept]:
+    """Concepts of different rarity and difficulty whose weak models cost real time, unless `work` is False.
+
+    A cell costs what an RBF machine of 200 support vectors and 64 components does; the machine's own output is
+    replaced by the generated one.
+    """
+    random = check_random_state(random_state)
+    support, item = random.standard_normal((200, 64)), random.standard_normal(64)
+    for number in range(n_concepts):
+        data = make_weak_models(
+            n_items,
+            n_models,
+            relevant_share=float(np.exp(random.uniform(np.log(0.005), np.log(0.05)))),
+            strength=float(random.uniform(0.2, 0.6)),
+            random_state=int(random.randint(2**31)),
+        )
+        train, held, test = (data.take(slice(part, None, 3)) for part in range(3))
+        columns = [partial(_work, test.X, j, support, item) for j in range(n_models)]
+        source = {"source": columns, "n_rows": len(test)} if work else {"source": test.X}
+        lazy = partial(Features, **source, names=data.feature_names)
+        yield Concept(f"concept {number + 1}", train, held, lazy, test.y)
+
+
+def _work(X: FloatArray, j: int, support: FloatArray, item: FloatArray, rows: IntArray) -> FloatArray:
+    values = np.empty(len(rows))
+    for start in range(0, len(rows), 1024):
+        block = rows[start : start + 1024]
+        vectors = np.broadcast_to(item, (len(block), len(item)))
+        distances = (vectors**2).sum(axis=1)[:, None] + (support**2).sum(axis=1) - 2.0 * (vectors @ support.T)
+        machine = np.exp(-0.01 * np.maximum(distances, 0.0)).sum(axis=1)
+        values[start : start + 1024] = X[block, j] + 0.0 * machine
+    return values
+
+
+def run(
+    concepts: Iterator[Concept] | Sequence[Concept],
+    *,
+    n_rounds: int = 100,
+    regularizers: int = 3,
+    progress: Callable[[str], None] = lambda step: None,
+) -> CascadeReport:
+    """Measure RankBoost, Imbalanced RankBoost and the soft cascade on every concept.
+
+    Parameters
+    ----------
+    concepts : the data; an iterator need not hold them all.
+    n_rounds : rounds of boosting.
+    regularizers : on how many concepts the three regularisers are compared (figure 9).
+    progress : called with a text before each concept.
+    """
+    report = CascadeReport()
+    asked: dict[str, list[FloatArray]] = {}
+    for number, concept in enumerate(concepts):
+        progress(concept.name)
+        full = RankBoost(n_rounds, "feature").fit(concept.train.X, concept.train.y)
+        imbalanced = ImbalancedRankBoost(n_rounds).fit(concept.train.X, concept.train.y)
+        cascade = SoftCascade(full).fit(concept.held.X, concept.held.y)
+        curves = {
+            "RankBoost": [_point(concept, full.truncated(rounds)) for rounds in _up_to(len(full.alphas_))],
+            "Imbalanced RankBoost": [
+                _point(concept, imbalanced.truncated(rounds)) for rounds in _up_to(len(imbalanced.alphas_))
+            ],
+            "soft cascade": _cascade_curve(concept, cascade),
+        }
+        for method, curve in curves.items():
+            report.curves.setdefault(method, {})[concept.name] = curve
+        cascade.choose(budget=0.02)
+        for method, ranker in zip(METHODS, (full, imbalanced, cascade), strict=True):
+            asked.setdefault(method, []).append(_asked_by_place(concept, ranker))
+        if number < regularizers:
+            _compare_regularizers(report, concept, n_rounds)
+    report.asked = {method: np.mean(found, axis=0) for method, found in asked.items()}
+    return report
+
+
+def _up_to(n_rounds: int) -> list[int]:
+    return [rounds for rounds in _ROUNDS if rounds < n_rounds] + [n_rounds]
+
+
+def _point(concept: Concept, ranker: Any) -> Point:
+    lazy = concept.test()
+    scores = ranker.predict(lazy)
+    quality = evaluate(concept.y, scores, None, list(DEPTHS))
+    return Point(lazy.n_evaluations / len(lazy), float(lazy.seconds.sum()), quality)
+
+
+def _cascade_curve(concept: Concept, cascade: SoftCascade) -> Curve:
+    curve = []
+    last = len(cascade.all_cuts_) - 1  # the full ranker
+    for number in (*range(0, last, 3), last):
+        cascade.cuts_ = cascade.all_cuts_[number]
+        curve.append(_point(concept, cascade))
+    return curve
+
+
+def _asked_by_place(concept: Concept, ranker: Any, n_places: int = 100) -> FloatArray:
+    """The mean number of features asked of the items at each hundredth of the ranking, from the top down."""
+    lazy = concept.test()
+    order = np.argsort(-ranker.predict(lazy), kind="stable")
+    counts = lazy.computed_by_row()[order]
+    if len(counts) < n_places:
+        return np.asarray(counts[np.arange(n_places) * len(counts) // n_places], dtype=np.float64)
+    return np.array([part.mean() for part in np.array_split(counts, n_places)])
+
+
+def _compare_regularizers(report: CascadeReport, concept: Concept, n_rounds: int) -> None:
+    for regularizer in ("squared", "exponential", "gap"):
+        for lam in (0.001, 0.01, 0.1):
+            ranker = ImbalancedRankBoost(n_rounds, lam, regularizer=regularizer)
+            ranker.fit(concept.train.X, concept.train.y)
+            curve = [_point(concept, ranker.truncated(rounds)) for rounds in _up_to(len(ranker.alphas_))]
+            report.regularizers.setdefault(f"{regularizer}, λ = {lam:g}", {})[concept.name] = curve

@@ -1,0 +1,59 @@
+"""The classes of a labeled collection as concepts for the benchmark of cascades."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from rankloom.concepts.bagging import BaggedSVMs
+from rankloom.core import RankingData
+from rankloom.descriptors import CLASSICAL
+from rankloom.experiments.labeled import LabeledCollection
+from rankloom.experiments.papers.cascade import Concept
+
+__all__ = ["concepts_of"]
+
+
+def concepts_of(
+    collection: LabeledCollection,
+    n_concepts: int,
+    *,
+    n_jobs: int = 1,
+    random_state: Any = 0,
+    progress: Callable[[int, int, str], None] = lambda done, total, text: None,
+) -> Iterator[Concept]:
+    """Concepts whose weak models are machines on single descriptors (section 5.1 of the paper).
+
+    Half of the pictures train the machines, a fifth boosts and places cut-offs, the rest is for the test. The fifth is
+    small, so it does both; every part has its share of each class. `progress` is called after each machine.
+    """
+    vectors = {name: np.asarray(collection.vectors[name], dtype=np.float64) for name in CLASSICAL}
+    labels = collection.labels
+    random = check_random_state(random_state)
+    names, counts = np.unique(labels, return_counts=True)
+    parts = np.empty(len(labels), dtype=np.int64)
+    for name in names:
+        mine = random.permutation(np.flatnonzero(labels == name))
+        parts[mine] = np.searchsorted([0.5, 0.7], (np.arange(len(mine)) + 0.5) / len(mine))
+    chosen = names[np.argsort(-counts, kind="stable")][:n_concepts]
+    done = 0
+    total = len(chosen) * len(vectors) * BaggedSVMs().per_descriptor
+
+    def trained(name: str) -> None:
+        nonlocal done
+        done += 1
+        progress(done, total, f"{name}: machines")
+
+    for name in chosen.tolist():
+        y = (labels == name).astype(np.float64)
+        learn, boost, test = ({key: found[parts == part] for key, found in vectors.items()} for part in range(3))
+        bagged = BaggedSVMs(n_jobs=n_jobs, random_state=random.randint(2**31)).fit(
+            learn, y[parts == 0], progress=partial(trained, name)
+        )
+        X = np.asarray(bagged.features(boost))
+        held = RankingData(X, y[parts == 1], np.zeros(len(X)))
+        yield Concept(name, held, held, partial(bagged.features, test), y[parts == 2])

@@ -1,0 +1,163 @@
+"""Pictures of results, with matplotlib (the extra `plots`)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from rankloom.experiments.papers.cascade import DEPTHS, METHODS, CascadeReport, mean_curve
+from rankloom.experiments.simulation import Simulation
+
+__all__ = ["plot_cascade", "plot_concepts", "plot_learning", "plot_places", "plot_regularizers", "plot_rounds"]
+
+
+def _pyplot() -> Any:
+    try:
+        import matplotlib
+    except ImportError:
+        raise ImportError("plots need matplotlib; install it with: pip install 'rankloom[plots]'") from None
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    return pyplot
+
+
+def plot_learning(simulations: Mapping[str, Simulation], path: str | os.PathLike[str]) -> None:
+    """Draw the gain over the uniform combination and the time spent on learning, against the queries seen.
+
+    Parameters
+    ----------
+    simulations : one simulation a ranker.
+    path : where to write; the ending chooses the format (PNG, SVG, PDF).
+    """
+    pyplot = _pyplot()
+    figure, (left, right) = pyplot.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
+    for name, run in simulations.items():
+        queries = range(1, len(run.values) + 1)
+        left.plot(queries, run.cumulative_gain, label=name)
+        right.plot(queries, run.seconds, label=name)
+    metric = next(iter(simulations.values())).metric
+    left.axhline(0.0, color="0.6", linewidth=0.8)
+    left.set(xlabel="queries", ylabel=f"mean gain of {metric} over uniform", title="What is learned")
+    right.set(xlabel="queries", ylabel="CPU seconds", title="What learning costs", yscale="log")
+    left.legend(frameon=False)
+    for axes in (left, right):
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(alpha=0.25)
+    figure.savefig(path, dpi=110)
+    pyplot.close(figure)
+
+
+def plot_rounds(strategies: Mapping[str, Mapping[str, Any]], path: str | os.PathLike[str]) -> None:
+    """Draw AP after each round of marks, with 95% intervals, for every way of following them.
+
+    Parameters
+    ----------
+    strategies : `UserTrial.to_dict()`.
+    path : where to write.
+    """
+    pyplot = _pyplot()
+    figure, axes = pyplot.subplots(figsize=(7.5, 4.6), layout="constrained")
+    plain = [name for name in strategies if not name.endswith(" + neighbours")]
+    colours = dict(zip(plain, pyplot.get_cmap("tab10").colors, strict=False))
+    for name, found in strategies.items():
+        rounds = range(len(found["mean"]))
+        style = "-" if name.endswith(" + neighbours") else ":"
+        colour = colours.get(name.removesuffix(" + neighbours"), "0.4")
+        axes.plot(rounds, found["mean"], style, color=colour, marker="o", markersize=3, label=name)
+        low, high = zip(*found["interval"], strict=True)
+        axes.fill_between(rounds, low, high, color=colour, alpha=0.12, linewidth=0)
+    axes.set(xlabel="rounds of marks", ylabel="mean AP", xticks=[*rounds])
+    axes.legend(frameon=False, fontsize=8)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(alpha=0.25)
+    figure.savefig(path, dpi=110)
+    pyplot.close(figure)
+
+
+_COLOURS = {"RankBoost": "0.45", "Imbalanced RankBoost": "#c8553d", "soft cascade": "#2a6f97"}
+
+
+def _finish(figure: Any, axes: Any, path: str | os.PathLike[str]) -> None:
+    from matplotlib.ticker import LogLocator, ScalarFormatter
+
+    for one in np.ravel(axes):
+        if one.get_xscale() == "log":
+            one.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            one.xaxis.set_major_formatter(ScalarFormatter())
+            one.minorticks_off()
+        one.spines[["top", "right"]].set_visible(False)
+        one.grid(alpha=0.25)
+    figure.savefig(path, dpi=110)
+    _pyplot().close(figure)
+
+
+def plot_cascade(report: CascadeReport, path: str | os.PathLike[str]) -> None:
+    """Draw the mean quality at three depths against evaluations (above) and wall time (below): the paper's figure 6."""
+    figure, axes = _pyplot().subplots(2, len(DEPTHS), figsize=(12, 7), layout="constrained")
+    units = {"evaluations": "features computed an item", "seconds": "seconds for all items"}
+    for row, (by, unit) in zip(axes, units.items(), strict=True):
+        for one, metric in zip(row, DEPTHS, strict=True):
+            for method in METHODS:
+                costs, values = report.mean_curve(method, metric, by)
+                one.plot(costs, values, label=method, color=_COLOURS[method])
+            one.set(xscale="log", xlabel=unit, ylabel=f"mean {metric}")
+    axes[0, 0].legend(frameon=False)
+    _finish(figure, axes, path)
+
+
+def plot_concepts(report: CascadeReport, path: str | os.PathLike[str], metric: str = "AP") -> None:
+    """Draw each concept's quality at the cost where the two boosters differ most, and four curves: figures 7 and 8."""
+    shared, least = report.mean_curve("RankBoost", metric)
+    other, most = report.mean_curve("Imbalanced RankBoost", metric)
+    grid = np.geomspace(max(shared[0], other[0]), min(shared[-1], other[-1]), 60)
+    cost = float(grid[np.argmax(np.interp(grid, other, most) - np.interp(grid, shared, least))])
+    names = [*report.curves["RankBoost"]]
+    pyplot = _pyplot()
+    figure = pyplot.figure(figsize=(12, 7), layout="constrained")
+    above, below = figure.subfigures(2, 1)
+    bars = above.subplots()
+    for offset, method in zip((-0.27, 0.0, 0.27), METHODS, strict=True):
+        values = []
+        for name in names:
+            costs, curve = mean_curve([report.curves[method][name]], metric)
+            values.append(float(np.interp(cost, costs, curve)))
+        bars.bar(np.arange(len(names)) + offset, values, 0.27, label=method, color=_COLOURS[method])
+    bars.set_xticks(np.arange(len(names)), names, rotation=40, ha="right")
+    bars.set(ylabel=metric, title=f"At {cost:.1f} features an item")
+    bars.legend(frameon=False)
+    some = names[:: max(1, len(names) // 4)][:4]
+    small = np.atleast_1d(below.subplots(1, len(some), sharey=True))
+    for one, name in zip(small, some, strict=True):
+        for method in METHODS:
+            costs, curve = mean_curve([report.curves[method][name]], metric)
+            one.plot(costs, curve, color=_COLOURS[method])
+        one.set(xscale="log", title=name, xlabel="features an item")
+    _finish(figure, [bars, *small], path)
+
+
+def plot_regularizers(report: CascadeReport, path: str | os.PathLike[str], metric: str = "AP") -> None:
+    """Draw the mean quality of the three regularisers of Imbalanced RankBoost: the paper's figure 9."""
+    figure, axes = _pyplot().subplots(figsize=(7, 4.4), layout="constrained")
+    colours = {"squared": "#c8553d", "exponential": "#2a6f97", "gap": "#5b8e4c"}
+    styles = ("-", "--", ":")
+    for number, (name, curves) in enumerate(report.regularizers.items()):
+        costs, values = mean_curve([*curves.values()], metric)
+        axes.plot(costs, values, styles[number % 3], color=colours[name.partition(",")[0]], label=name)
+    axes.set(xscale="log", xlabel="features computed an item", ylabel=f"mean {metric}")
+    axes.legend(frameon=False, fontsize=8)
+    _finish(figure, [axes], path)
+
+
+def plot_places(report: CascadeReport, path: str | os.PathLike[str]) -> None:
+    """Draw how many features were asked of the items at each place of the ranking, from the top to the bottom."""
+    figure, axes = _pyplot().subplots(figsize=(7, 4), layout="constrained")
+    for method, counts in report.asked.items():
+        places = (np.arange(len(counts)) + 0.5) * 100 / len(counts)
+        axes.plot(places, counts, drawstyle="steps-mid", label=method, color=_COLOURS[method])
+    axes.set(xlabel="place in the ranking, % from the top", ylabel="features computed", yscale="log")
+    axes.legend(frameon=False)
+    _finish(figure, [axes], path)

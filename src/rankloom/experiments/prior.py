@@ -1,0 +1,89 @@
+"""Starting weights, learned from labeled collections."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom.core import FloatArray
+from rankloom.experiments.labeled import LabeledCollection
+from rankloom.experts import Sighting, expert_features, experts_of, measure_scales
+from rankloom.rankers import RankingLogisticRegression
+
+__all__ = ["positive_weights", "train_prior"]
+
+_QUERIES, _OTHERS = 200, 150
+
+
+def train_prior(
+    collections: Sequence[LabeledCollection],
+    *,
+    nu: float = 1.0,
+    random_state: int = 0,
+    progress: Callable[[str], None] = lambda step: None,
+) -> dict[str, float]:
+    """Learn weights from labeled collections: items of the class of a query above others.
+
+    Each collection teaches weights of its own, with the sum 1, and the mean of these is taken: experts that only one
+    kind of picture favours get little. Weights below 0 are set to 0 and the rest is learned again: a weight against a
+    similarity would fit these data and no others.
+
+    Parameters
+    ----------
+    collections : the data.
+    nu : regularisation.
+    random_state : which items are queries.
+    progress : called with a text before each collection.
+    """
+    # The words of sift_words are those of one collection: what is learned of them says nothing about another.
+    shared = sorted(set.intersection(*(set(one.vectors) for one in collections)) - {"sift_words"})
+    experts = experts_of(shared)
+    weights = np.zeros(len(experts))
+    for number, one in enumerate(collections):
+        progress(f"collection {number + 1}")
+        X, y, qid = [], [], []
+        for query, rows, phi in _judged(one, shared, random_state):
+            X.append(phi)
+            y.append((one.labels[rows] == one.labels[query]).astype(np.float64))
+            qid.append(np.full(len(rows), query))
+        features, grades, ids = (np.concatenate(parts) for parts in (X, y, qid))
+        coef = positive_weights(features, grades, ids, nu)
+        weights += coef / (coef.sum() or 1.0) / len(collections)
+    return {expert.name: round(float(weight), 6) for expert, weight in zip(experts, weights, strict=True) if weight > 0}
+
+
+def positive_weights(X: FloatArray, y: FloatArray, qid: NDArray[Any], nu: float = 1.0) -> FloatArray:
+    """Weights of ranking logistic regression, of which those below 0 are set to 0 and the rest is learned again."""
+    kept = np.arange(X.shape[1])
+    while True:
+        coef = RankingLogisticRegression(nu=nu).fit(X[:, kept], y, qid=qid).coef_
+        if (coef >= 0).all():
+            break
+        kept = kept[coef > 0]
+    weights = np.zeros(X.shape[1])
+    weights[kept] = coef
+    return weights
+
+
+def _judged(
+    one: LabeledCollection, descriptors: list[str], random_state: int
+) -> Iterable[tuple[int, NDArray[Any], FloatArray]]:
+    """Queries of a collection with all items of their class and some others, and phi of these."""
+    random = np.random.default_rng(random_state)
+    names, counts = np.unique(one.labels, return_counts=True)
+    usable = np.flatnonzero(np.isin(one.labels, names[counts > 1]))
+    n = len(one.labels)
+    scales = {name: measure_scales(one.vectors[name], np.ones(n, dtype=bool)) for name in descriptors}
+    stored = {name: one.vectors[name] for name in descriptors}
+    experts = experts_of(descriptors)
+    for query in random.choice(usable, min(len(usable), _QUERIES), replace=False).tolist():
+        alike = np.flatnonzero((one.labels == one.labels[query]) & (np.arange(n) != query))
+        others = np.flatnonzero(one.labels != one.labels[query])
+        rows = np.concatenate([alike, random.choice(others, min(len(others), _OTHERS), replace=False)])
+        seen = Sighting({name: np.asarray(found[query]) for name, found in stored.items()})
+        lazy = expert_features(experts, stored, scales, [seen], n)
+        phi = np.stack([lazy.column(place, rows) for place in range(len(experts))], axis=1)
+        yield query, rows, phi

@@ -1,0 +1,216 @@
+"""Simulated users on a labelled collection: they search, mark what they see, and look again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom.core import FloatArray, IntArray
+from rankloom.engine.following import Told, follow
+from rankloom.engine.relevance import follow_marks, spread_scores
+from rankloom.evaluation.significance import bootstrap_means
+from rankloom.experiments.labeled import LabeledCollection, average_precision
+
+__all__ = ["STRATEGIES", "UserTrial", "simulate_users"]
+
+
+@dataclass(frozen=True)
+class _Search:
+    """A search of a simulated user: what was said so far, and the similarities that a strategy may use."""
+
+    data: LabeledCollection
+    weights: FloatArray
+    query: int
+    base: FloatArray
+    right: IntArray
+    wrong: IntArray
+    column: Callable[[int], NDArray[np.float32]]
+    phi: Callable[[int], NDArray[np.float32]]
+
+    def follow(self, *, machine: bool = True, means: bool = True) -> FloatArray:
+        """Scores that follow the marks; the query is the first right item."""
+        rows = np.concatenate([[self.query], self.right, self.wrong]).astype(np.int64)
+        columns = np.stack([self.column(row) for row in rows.tolist()])
+        targets = np.concatenate([np.ones(1 + len(self.right)), -np.ones(len(self.wrong))])
+        gram = np.asarray(columns[:, rows], dtype=np.float64)
+        found = follow_marks(gram, targets, np.ones(len(rows)), machine=machine, means=means)
+        return np.asarray(found[:-1] @ columns + found[-1], dtype=np.float64)
+
+
+def _nothing(search: _Search) -> FloatArray:
+    return search.base
+
+
+def _weights(search: _Search) -> FloatArray:
+    """Weights of the experts for this search alone, by ranking logistic regression on the marks."""
+    from rankloom.rankers import RankingLogisticRegression
+
+    if not len(search.right) or not len(search.wrong):
+        return search.base
+    phi = search.phi(search.query).astype(np.float64)
+    rows = np.concatenate([search.right, search.wrong])
+    grades = np.concatenate([np.ones(len(search.right)), np.zeros(len(search.wrong))])
+    # The library weights are one more feature, with the whole say at the start.
+    known = (phi @ search.weights)[:, None]
+    fitted = RankingLogisticRegression(nu=0.1).fit(np.hstack([phi, 10.0 * known])[rows], grades)
+    return np.asarray(np.hstack([phi, 10.0 * known]) @ fitted.coef_ + 10.0 * known[:, 0])
+
+
+def _examples(search: _Search) -> FloatArray:
+    rows = [search.query, *search.right.tolist()]
+    columns = np.stack([search.column(row) for row in rows])
+    return np.asarray((columns.max(axis=0) + columns.mean(axis=0)) / 2.0, dtype=np.float64)
+
+
+def _as_the_engine(search: _Search) -> FloatArray:
+    told = Told({int(row) + 1: 1.0 for row in search.right} | {int(row) + 1: 0.0 for row in search.wrong}, [])
+    column = search.column
+    found = follow(told, search.base, lambda item: column(item - 1), column(search.query), most=1000)
+    return found.scores(search.base)
+
+
+STRATEGIES: dict[str, Callable[[_Search], FloatArray]] = {
+    "nothing": _nothing,
+    "weights": _weights,
+    "examples": _examples,
+    "means": lambda search: search.follow(machine=False),
+    "kernel": lambda search: search.follow(means=False),
+    "engine": _as_the_engine,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class UserTrial:
+    """AP after each round of marks, round 0 before the first: marked right first, marked wrong last."""
+
+    values: Mapping[str, FloatArray]
+
+    def mean(self, strategy: str) -> list[float]:
+        """The mean over the queries after each round."""
+        return [float(value) for value in self.values[strategy].mean(axis=0)]
+
+    def interval(self, strategy: str) -> list[tuple[float, float]]:
+        """A 95% interval of each mean, by resampling queries."""
+        found = bootstrap_means(self.values[strategy].T)
+        return [(float(low), float(high)) for low, high in np.percentile(found, [2.5, 97.5], axis=1).T]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values."""
+        return {name: {"mean": self.mean(name), "interval": self.interval(name)} for name in self.values}
+
+
+def simulate_users(
+    data: LabeledCollection,
+    weights: FloatArray,
+    strategies: Sequence[str] = tuple(STRATEGIES),
+    *,
+    diffusion: bool = True,
+    rounds: int = 3,
+    per_round: int = 20,
+    noise: float = 0.0,
+    n_queries: int = 200,
+    choose: str = "top",
+    random_state: int = 0,
+    progress: Callable[[int, int, str], None] = lambda done, total, text: None,
+) -> UserTrial:
+    """Let simulated users mark the best results that they have not marked yet, in some rounds.
+
+    Every strategy is run by itself, and with the neighbour graph (" + neighbours").
+
+    Parameters
+    ----------
+    data : the collection; users look for items of the class of theirs.
+    weights : the library weights of the experts.
+    strategies : names of `STRATEGIES`.
+    diffusion : also with neighbours.
+    rounds, per_round : how often users mark, and how many results each time.
+    noise : the share of marks that are wrong.
+    n_queries : how many users.
+    choose : "top" marks the best results, "telling" those that `engine.suggest` would ask for.
+    random_state : which queries, and which marks are wrong.
+    progress : called with the number of users done, of all, and a text.
+    """
+    if choose not in ("top", "telling"):
+        raise ValueError(f"choose must be 'top' or 'telling', got {choose!r}")
+    unknown = [name for name in strategies if name not in STRATEGIES]
+    if unknown:
+        raise ValueError(f"unknown strategy {unknown[0]!r}; known are {', '.join(STRATEGIES)}")
+    queries = data.queries(n_queries, random_state)
+    kernel = np.maximum(weights, 0.0)
+    kernel = kernel / (kernel.sum() or 1.0)
+    neighbours = data.neighbours(weights)
+    operator = neighbours.operator()
+    methods = [(name, spread) for name in strategies for spread in ((False, True) if diffusion else (False,))]
+    values = {_spelled(name, spread): np.zeros((len(queries), rounds + 1)) for name, spread in methods}
+    everything = np.ones(len(data), dtype=bool)
+    for place, query in enumerate(queries.tolist()):
+        progress(place, len(queries), "users")
+        columns: dict[int, NDArray[np.float32]] = {}
+        phis: dict[int, NDArray[np.float32]] = {}
+        relevant = data.relevant(query)
+
+        def column(row: int, columns: dict[int, NDArray[np.float32]] = columns) -> NDArray[np.float32]:
+            if row not in columns:
+                columns[row] = data.similarity(row, kernel)
+            return columns[row]
+
+        def phi(row: int, phis: dict[int, NDArray[np.float32]] = phis) -> NDArray[np.float32]:
+            if row not in phis:
+                phis[row] = data.phi(row)
+            return phis[row]
+
+        base = data.similarity(query, weights).astype(np.float64)
+        for name, spread in methods:
+            random = np.random.default_rng([random_state, query])
+            right = wrong = np.empty(0, dtype=np.int64)
+            for turn in range(rounds + 1):
+                search = _Search(data, weights, query, base, right, wrong, column, phi)
+                marked = len(right) + len(wrong) > 0
+                scores = STRATEGIES[name](search) if marked else base
+                if spread:
+                    followed = marked and name not in ("nothing", "weights")
+                    scores = spread_scores(
+                        scores, neighbours, operator, everything, barred=wrong if followed else None, followed=followed
+                    ).total
+                values[_spelled(name, spread)][place, turn] = _pinned(scores, relevant, query, right, wrong)
+                if turn == rounds:
+                    break
+                shown = _shown(scores, query, right, wrong, per_round, choose, column)
+                said = relevant[shown] ^ (random.random(len(shown)) < noise)
+                right, wrong = np.concatenate([right, shown[said]]), np.concatenate([wrong, shown[~said]])
+    return UserTrial(values)
+
+
+def _spelled(name: str, spread: bool) -> str:
+    return f"{name} + neighbours" if spread else name
+
+
+def _pinned(scores: FloatArray, relevant: NDArray[np.bool_], query: int, right: IntArray, wrong: IntArray) -> float:
+    size = float(np.ptp(scores)) + 1.0
+    pinned = scores.copy()
+    pinned[right] += size
+    pinned[wrong] -= size
+    return average_precision(pinned, relevant, query)
+
+
+def _shown(
+    scores: FloatArray,
+    query: int,
+    right: IntArray,
+    wrong: IntArray,
+    n: int,
+    choose: str,
+    column: Callable[[int], NDArray[np.float32]],
+) -> IntArray:
+    left = np.ones(len(scores), dtype=bool)
+    left[np.concatenate([[query], right, wrong]).astype(np.int64)] = False
+    if choose == "top":
+        rows = np.flatnonzero(left)
+        return np.asarray(rows[np.lexsort((rows, -scores[rows]))][:n], dtype=np.int64)
+    from rankloom.engine.suggesting import border_between, tell_most
+
+    return tell_most(scores, left, n, column, border_between(scores, right, wrong, left))

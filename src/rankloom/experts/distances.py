@@ -1,0 +1,157 @@
+"""Distances between a vector and the rows of a matrix: formulas, and all of them in one pass over stored vectors."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["DISTANCES", "add_similarities", "all_distances", "chi2", "cosine", "intersection", "l1", "l2"]
+
+Rows = NDArray[Any]
+_CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+_WORTH_THREADS = 2_000_000  # components; below, handing over costs more than it saves
+
+
+def l1(query: Rows, rows: Rows) -> Rows:
+    r"""City-block distance \(\sum_c |q_c - x_c|\).
+
+    >>> l1(np.array([0.0, 1.0]), np.array([[0.5, 0.0], [0.0, 1.0]])).tolist()
+    [1.5, 0.0]
+    """
+    return np.asarray(np.abs(rows - query).sum(axis=1))
+
+
+def l2(query: Rows, rows: Rows) -> Rows:
+    r"""Euclidean distance \((\sum_c (q_c - x_c)^2)^{1/2}\).
+
+    >>> l2(np.array([0.0, 1.0]), np.array([[3.0, 5.0]])).tolist()
+    [5.0]
+    """
+    return np.asarray(np.sqrt(((rows - query) ** 2).sum(axis=1)))
+
+
+def cosine(query: Rows, rows: Rows) -> Rows:
+    r"""\(1 - q \cdot x / (|q| |x|)\), from 0 to 2; 1 where one of them is 0.
+
+    >>> cosine(np.array([1.0, 0.0]), np.array([[2.0, 0.0], [0.0, 3.0], [0.0, 0.0]])).tolist()
+    [0.0, 1.0, 1.0]
+    """
+    norms = np.sqrt((rows**2).sum(axis=1) * (query**2).sum())
+    return np.asarray(1.0 - np.divide(rows @ query, norms, out=np.zeros(len(rows)), where=norms > 0))
+
+
+def chi2(query: Rows, rows: Rows) -> Rows:
+    r"""\(\sum_c (q_c - x_c)^2 / (|q_c| + |x_c|)\), with 0 / 0 = 0.
+
+    >>> chi2(np.array([0.0, 1.0]), np.array([[1.0, 1.0], [0.0, 3.0]])).tolist()
+    [1.0, 1.0]
+    """
+    total = np.abs(rows) + np.abs(query)
+    squares = (rows - query) ** 2
+    return np.asarray(np.divide(squares, total, out=np.zeros_like(squares), where=total > 0).sum(axis=1))
+
+
+def intersection(query: Rows, rows: Rows) -> Rows:
+    r"""Histogram intersection as a distance, \(1 - \sum_c \min(q_c, x_c) / \max(\sum_c q_c, \sum_c x_c)\).
+
+    >>> intersection(np.array([0.5, 0.5]), np.array([[0.5, 0.5], [1.0, 0.0]])).tolist()
+    [0.0, 0.5]
+    """
+    shared = np.minimum(rows, query).sum(axis=1)
+    total = np.maximum(rows.sum(axis=1), query.sum())
+    return np.asarray(1.0 - np.divide(shared, total, out=np.zeros(len(rows)), where=total > 0))
+
+
+# The order is that of the columns of `all_distances`.
+DISTANCES: dict[str, Callable[[Rows, Rows], Rows]] = {
+    "l1": l1,
+    "l2": l2,
+    "cosine": cosine,
+    "chi2": chi2,
+    "intersection": intersection,
+}
+
+
+def all_distances(query: Rows, stored: Rows, rows: NDArray[np.int64] | None = None) -> NDArray[np.float32]:
+    """All distances of `DISTANCES` between a vector and stored half precision rows, each row read once.
+
+    Rows are spread over all cores; the numbers do not depend on how many there are. Between stored rows they are
+    symmetric to the last bit.
+
+    Parameters
+    ----------
+    query : vector of d components.
+    stored : array of shape (n, d), half precision, as collections keep it; it may be memory-mapped.
+    rows : the numbers of the rows that are wanted; all of them unless given.
+
+    Returns
+    -------
+    array of shape (number of rows, 5)
+
+    Examples
+    --------
+    >>> stored = np.array([[0.5, 0.5], [1.0, 0.0]], dtype=np.float16)
+    >>> all_distances(np.array([0.5, 0.5]), stored).round(3).tolist()[0]
+    [0.0, 0.0, 0.0, 0.0, 0.0]
+    """
+    from rankloom.experts import _kernels
+
+    vector, vector_codes, codes = _checked(query, stored)
+    wanted = np.empty(0, dtype=np.int64) if rows is None else np.ascontiguousarray(rows, dtype=np.int64)
+    out = np.empty((len(stored) if rows is None else len(wanted), len(DISTANCES)), dtype=np.float32)
+    arrays = (codes, wanted, rows is None, vector, vector_codes, out)
+    _in_threads(_kernels.fused, arrays, len(out), stored.shape[1])
+    return out
+
+
+def add_similarities(
+    total: NDArray[np.float32], query: Rows, stored: Rows, weights: NDArray[np.float32], scales: NDArray[np.float32]
+) -> None:
+    r"""Add \(\sum_j w_j e^{-d_j / s_j}\) of every stored row to `total`, each row read once.
+
+    Parameters
+    ----------
+    total : array of n numbers, changed in place.
+    query, stored : as in `all_distances`.
+    weights, scales : one a distance, in the order of `DISTANCES`.
+    """
+    from rankloom.experts import _kernels
+
+    vector, vector_codes, codes = _checked(query, stored)
+    arrays = (codes, vector, vector_codes, np.asarray(weights, np.float32), np.asarray(scales, np.float32), total)
+    _in_threads(_kernels.weighted, arrays, len(stored), stored.shape[1])
+
+
+def _checked(query: Rows, stored: Rows) -> tuple[NDArray[np.float32], NDArray[np.uint16], NDArray[np.uint16]]:
+    """The query, its codes if it has half precision too (else none), and the codes of the rows."""
+    if stored.dtype != np.float16:
+        raise ValueError(f"stored vectors must have half precision, got {stored.dtype}")
+    vector = np.ascontiguousarray(query, dtype=np.float32)
+    if vector.shape != (stored.shape[1],):
+        raise ValueError(f"the query has the shape {vector.shape}, the rows have {stored.shape[1]} components")
+    with np.errstate(over="ignore"):
+        half = vector.astype(np.float16)
+    same = half if np.array_equal(half, vector) else half[:0]
+    return vector, same.view(np.uint16), np.ascontiguousarray(stored).view(np.uint16)
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_CORES, thread_name_prefix="rankloom-distances")
+
+
+def _in_threads(kernel: Callable[..., None], arrays: tuple[Any, ...], n_rows: int, width: int) -> None:
+    """Run a kernel over parts of the rows. Our own threads: numba's may not be used from several threads at a time."""
+    if _CORES == 1 or n_rows * width < _WORTH_THREADS:
+        kernel(*arrays, 0, n_rows)
+        return
+    ends = np.linspace(0, n_rows, _CORES + 1).astype(int).tolist()
+    for done in [_pool().submit(kernel, *arrays, *part) for part in pairwise(ends)]:
+        done.result()

@@ -1,0 +1,42 @@
+"""The weights that a new collection starts with; `rankloom.experiments.prior` makes them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
+
+from rankloom.descriptors import PRESETS
+from rankloom.experts.expert import experts_of
+
+__all__ = ["TEXT_WEIGHTS", "prior_weights"]
+
+TEXT_WEIGHTS = {"text.bm25": 1.0, "tags.bm25": 0.5}  # people's words count more than automatic ones
+
+
+@cache
+def _packaged() -> dict[str, dict[str, float]]:
+    return dict(json.loads(files("rankloom.experts").joinpath("starting_weights.json").read_text("utf-8")))
+
+
+def prior_weights(descriptors: Iterable[str]) -> dict[str, float]:
+    """Starting weights for the experts of these descriptors, and for the text experts.
+
+    There is a set of weights for each preset, learned from its experts by `rankloom train-prior`. The one that fits is
+    taken: `paper36` without the semantic descriptor, `fast` if all are in it, else `full`. An expert that was not there
+    then starts at 0, unless none of them is known: then all weigh the same. Visual weights sum to 1.
+
+    >>> weights = prior_weights(["semantic", "hog"])
+    >>> weights["semantic.cosine"] > weights.get("hog.l2", 0.0), round(sum(weights.values()), 6)  # words 1 and 0.5
+    (True, 2.5)
+    """
+    chosen = sorted(descriptors)
+    names = [expert.name for expert in experts_of(chosen)]
+    kind = "fast" if set(chosen) <= set(PRESETS["fast"]) else "full"
+    known = _packaged()[kind if "semantic" in chosen else "paper36"]
+    weights = {name: known.get(name, 0.0) for name in names}
+    if not any(weights.values()):
+        weights = dict.fromkeys(names, 1.0)
+    total = sum(weights.values()) or 1.0
+    return {**{name: weight / total for name, weight in weights.items()}, **TEXT_WEIGHTS}

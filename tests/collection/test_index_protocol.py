@@ -1,0 +1,419 @@
+"""Indexes and the neighbour graph: the same answers however they were made, kept, grown, damaged or moved."""
+
+import gc
+import json
+import os
+import warnings
+from contextlib import contextmanager
+
+import cv2
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+from rankloom.collection import Captions, Collection, Mark, index
+from rankloom.collection.query import Query
+from rankloom.engine import Engine
+from rankloom.engine.index import ExactIndex, FaissIndex
+from rankloom.engine.neighbors import RESOLUTION, build_neighbours
+from tests.archives import alike, copied, like, make, picture, write_pictures
+
+faiss = pytest.importorskip("faiss")
+N = 48
+GRAPH = "neighbours.npz"
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory):
+    pictures = write_pictures(tmp_path_factory.mktemp("pictures"))
+    place = make(tmp_path_factory.mktemp("made") / "c", pictures, captions=Captions(str(pictures / "captions.csv")))
+    with Collection(place) as opened:
+        yield opened
+
+
+@pytest.fixture
+def changing(original, tmp_path):
+    with copied(original, tmp_path / "c") as opened:
+        yield opened
+
+
+def ids(found):
+    return [one.id for one in found]
+
+
+def with_faiss(collection, stored=None):
+    weights = dict(alike(collection).weights)
+    return Engine(collection, weights, index=FaissIndex(collection.vectors("lbp") if stored is None else stored, "lbp"))
+
+
+# Indexes -------------------------------------------------------------------------------------------------------------
+
+
+def test_exact_index_takes_all():
+    exact = ExactIndex()
+    exact.grow({"lbp": np.ones((4, 3), np.float16)})
+    assert exact.candidates([{"lbp": np.ones(3)}], 1) is None
+
+
+class Odd:
+    """An index that anybody could write: items with odd numbers, and what it was told of."""
+
+    def __init__(self):
+        self.n = []
+
+    def grow(self, vectors):
+        self.n.append(len(vectors["lbp"]))
+
+    def candidates(self, sightings, n):
+        return np.arange(0, self.n[-1], 2)
+
+
+def test_any_index_that_keeps_to_the_protocol_works(changing, tmp_path):
+    chosen = Odd()
+    engine = Engine(changing, dict(alike(changing).weights), index=chosen)
+    exact = [one for one in ids(alike(changing).search(like(3), N, diffusion=False)) if one % 2]
+    assert ids(engine.search(like(3), N, diffusion=False)) == exact
+    assert len(engine.search(Query("things"), N)) == N  # words count: all items
+    cv2.imwrite(str(tmp_path / "new.png"), picture((30, 30, 200), 99))
+    index(changing, [tmp_path / "new.png"], workers=0)
+    assert N + 1 in ids(engine.search(like(3), 100))
+    assert chosen.n[0] == N
+    assert chosen.n[-1] == N + 1
+
+
+def test_faiss_candidates_are_the_nearest_by_cosine(tmp_path):
+    rng = np.random.default_rng(0)
+    stored = rng.normal(size=(300, 16)).astype(np.float16)
+    stored[7] = 0
+    found = FaissIndex(stored[:200], "d")
+    found.grow({"d": stored, "other": stored[:5]})
+    found.grow({"d": stored})
+    found.grow({"other": stored})
+    found.grow({"d": stored[:10]})
+    assert len(found) == 300
+    unit = stored.astype(np.float32) / np.maximum(
+        np.linalg.norm(stored.astype(np.float32), axis=1, keepdims=True), 1e-9
+    )
+    for rows in ([3], [3, 90, 41]):
+        nearest = {row for query in rows for row in np.argsort(-(unit @ unit[query]), kind="stable")[:12].tolist()}
+        assert set(found.candidates([{"d": stored[row]} for row in rows], 12).tolist()) == nearest
+    assert found.candidates([{"other": stored[0]}], 5) is None
+    assert found.candidates([], 5) is None
+    assert len(found.candidates([{"d": stored[0]}], 10_000)) == 300
+    found.save(tmp_path / "i.faiss")
+    again = FaissIndex.load(tmp_path / "i.faiss", "d")
+    assert again.candidates([{"d": stored[9]}], 8).tolist() == found.candidates([{"d": stored[9]}], 8).tolist()
+    with pytest.raises(FileNotFoundError):
+        FaissIndex.load(tmp_path / "none", "d")
+    best = np.argsort(-(unit @ unit.T), axis=1, kind="stable")[:, :5]
+    assert found.recall(stored[:20], best[:20], 5) == pytest.approx(1.0, abs=0.02)
+
+
+def test_an_empty_faiss_index_has_no_candidates():
+    found = FaissIndex(np.zeros((0, 4), np.float16), "d").candidates([{"d": np.ones(4)}], 3)
+    assert found is None or found.tolist() == []
+
+
+@pytest.mark.parametrize("query", [like(3), like(3, 20), Query("red boat"), like(9, text="sea")])
+def test_an_engine_with_all_candidates_is_exact(original, query):
+    exact, some = alike(original).search(query, N), with_faiss(original).search(query, N)
+    assert ids(some) == ids(exact)
+    np.testing.assert_allclose([one.score for one in some], [one.score for one in exact], atol=1e-5)
+
+
+def test_an_engine_with_an_index_finds_new_items(changing, tmp_path):
+    engine = with_faiss(changing)
+    engine.search(like(3))
+    cv2.imwrite(str(tmp_path / "new.png"), picture((30, 30, 200), 99))
+    index(changing, [tmp_path / "new.png"], workers=0)
+    assert ids(engine.search(like(N + 1), 1, diffusion=False)) == [N + 1]
+
+
+def test_a_marked_item_is_shown_whatever_the_index_proposes(changing):
+    engine = with_faiss(changing, changing.vectors("lbp")[:20])
+    engine.feedback(like(3), [Mark(40, 1.0)])
+    assert ids(engine.search(like(3), N))[0] == 40
+
+
+def test_an_index_that_knows_more_than_the_collection(changing):
+    stored = np.vstack([changing.vectors("lbp"), changing.vectors("lbp")])
+    assert len(with_faiss(changing, stored).search(like(3), 100)) == N
+
+
+def test_a_snapshot_stays_as_it_was_made(changing, tmp_path):
+    engine = alike(changing)
+    before = engine.snapshot()
+    words = ["boat", "things", "fresh"]
+    scores = [before.text.scores(word).tolist() for word in words]
+    more = write_pictures(tmp_path / "fresh_things", 14, seed=9)  # so many that statistics are taken anew
+    index(changing, [more], workers=0, captions=Captions(str(more / "captions.csv")))
+    after = engine.snapshot()
+    assert after is not before
+    assert len(after.text) > len(before.text)
+    assert [before.text.scores(word).tolist() for word in words] == scores
+
+
+# The graph -----------------------------------------------------------------------------------------------------------
+
+
+def scratch(collection, target):
+    """The graph as a copy of the collection makes it anew."""
+    with copied(collection, target) as other:
+        (other.folder / GRAPH).unlink(missing_ok=True)
+        return alike(other).neighbours()
+
+
+def assert_same_graph(graph, anew):
+    np.testing.assert_array_equal(graph.ids, anew.ids)
+    np.testing.assert_array_equal(graph.similarities, anew.similarities)
+
+
+def brute(engine, present, k=10):
+    """The neighbours by the weights that the library started with."""
+    snapshot = engine.snapshot()
+    visual = {expert.name for expert in snapshot.experts}
+    weights = {name: value for name, value in engine.library.start.items() if name in visual}
+    total = sum(abs(value) for value in weights.values())
+    rows = []
+    for row in range(len(present)):
+        found = snapshot.similarity(snapshot.vectors_of(row), {name: one / total for name, one in weights.items()})
+        found = np.where(present, np.round(found / RESOLUTION), -np.inf)
+        found[row] = -np.inf
+        rows.append(np.lexsort((np.arange(len(found)), -found))[:k] if present[row] else np.full(k, -1))
+    return np.array(rows)
+
+
+def test_the_graph_is_that_of_brute_force(changing):
+    (changing.folder / GRAPH).unlink(missing_ok=True)
+    engine = alike(changing)
+    assert not engine.neighbours_ready
+    found = engine.neighbours()
+    assert engine.neighbours_ready
+    np.testing.assert_array_equal(found.ids, brute(engine, np.ones(N, bool)))
+
+
+def test_a_grown_graph_equals_one_from_scratch(changing, tmp_path):
+    engine = alike(changing)
+    engine.neighbours()
+    for turn in range(3):
+        more = write_pictures(tmp_path / f"more{turn}", 3, seed=10 + turn, captions=False)
+        index(changing, [more], workers=0)
+        found, anew = engine.neighbours(), scratch(changing, tmp_path / f"scratch{turn}")
+        assert_same_graph(found, anew)
+
+
+def test_a_grown_graph_equals_one_from_scratch_when_the_collection_doubles(changing, tmp_path):
+    engine = alike(changing)
+    engine.neighbours()
+    index(changing, [write_pictures(tmp_path / "more", 14, seed=3, captions=False)], workers=0)
+    assert_same_graph(engine.neighbours(), scratch(changing, tmp_path / "scratch"))
+
+
+def test_removed_files_leave_the_graph(tmp_path):
+    pictures = write_pictures(tmp_path / "pictures", 10, captions=False)
+    with Collection(make(tmp_path / "c", pictures)) as opened:
+        engine = alike(opened)
+        engine.neighbours()
+        gone = [1, 2, 17, 40]
+        held = {path: path.read_bytes() for path in (pictures / opened.items([one])[0].path for one in gone)}
+        for path in held:
+            path.unlink()
+        index(opened, [pictures], workers=0)
+        present = np.array([one not in gone for one in range(1, 41)])
+        np.testing.assert_array_equal(engine.neighbours().ids, brute(engine, present))
+        assert not set(gone) & set(ids(engine.search(like(5), 100)))
+        for path, found in held.items():
+            path.write_bytes(found)
+        index(opened, [pictures], workers=0)
+        np.testing.assert_array_equal(engine.neighbours().ids, brute(engine, np.ones(40, bool)))
+
+
+def test_removed_and_returned_files_with_twins(tmp_path):
+    pictures = tmp_path / "pictures"
+    pictures.mkdir()
+    for number in range(45):  # three files each of the same pixels
+        image = Image.fromarray(picture((40, 60, 200), number // 3)[:, :, ::-1].copy())
+        image.save(pictures / f"{number:02}.png", compress_level=number % 3 * 4)
+    with Collection(make(tmp_path / "c", pictures)) as opened:
+        engine = alike(opened)
+        engine.neighbours()
+        held = {pictures / f"{number:02}.png": (pictures / f"{number:02}.png").read_bytes() for number in (0, 7, 20)}
+        for path in held:
+            path.unlink()
+        index(opened, [pictures], workers=0)
+        assert_same_graph(engine.neighbours(), scratch(opened, tmp_path / "one"))
+        for path, found in held.items():
+            path.write_bytes(found)
+        index(opened, [pictures], workers=0)
+        assert_same_graph(engine.neighbours(), scratch(opened, tmp_path / "two"))
+
+
+@given(st.data())
+@settings(max_examples=100, deadline=None)
+def test_any_history_gives_the_graph_of_the_end(data):
+    n = data.draw(st.integers(3, 14))
+    points = np.array(data.draw(st.lists(st.integers(0, 6), min_size=n, max_size=n)), float)  # with many ties
+    if data.draw(st.booleans()):
+        points += np.random.default_rng(0).permutation(n) * 1e-3  # with few
+    k = data.draw(st.integers(1, 4))
+    known, size = None, 0
+    while size < n:
+        size = data.draw(st.integers(size + 1, n))
+        present = np.array(data.draw(st.lists(st.booleans(), min_size=size, max_size=size)))
+        similarity = -np.abs(points[:size] - points[:size, None])
+        known = build_neighbours(lambda item, K=similarity: K[item], present, k, known=known)
+        assert_same_graph(known, build_neighbours(lambda item, K=similarity: K[item], present, k))
+
+
+def test_rounding_of_similarities_does_not_order_the_graph():
+    points = np.random.default_rng(0).integers(0, 4, 60)
+    similarity = -np.abs(points - points[:, None]) / 8.0
+    present = np.ones(60, dtype=bool)
+    expected = build_neighbours(lambda item: similarity[item], present)
+    for seed in range(20):  # as another processor, another block, or the other of two items would have it
+        noise = np.random.default_rng(seed).uniform(-1e-6, 1e-6, similarity.shape)
+        known = build_neighbours(lambda item, K=similarity + noise: K[item, :40], present[:40])
+        assert_same_graph(build_neighbours(lambda item, K=similarity - noise: K[item], present, known=known), expected)
+
+
+def test_the_graph_follows_the_weights_of_the_start_only(changing):
+    engine = alike(changing)
+    before = engine.neighbours()
+    written = os.stat(changing.folder / GRAPH).st_mtime_ns
+    engine.set_weight("lbp.l1", 50.0)
+    engine.feedback(
+        like(1), [*(Mark(item, 1.0) for item in range(30, 40)), *(Mark(item, 0.0) for item in range(2, 12))]
+    )
+    assert engine.weights["lbp.l1"] == 50.0
+    assert engine.library.moved > 0.02  # far enough, if it were what counts
+    np.testing.assert_array_equal(engine.neighbours().ids, before.ids)
+    assert os.stat(changing.folder / GRAPH).st_mtime_ns == written
+    engine.reset_library()
+    np.testing.assert_array_equal(engine.neighbours().ids, before.ids)
+
+
+def test_the_graph_is_made_anew_for_an_engine_that_starts_with_other_weights(changing):
+    before = alike(changing).neighbours()
+    other = Engine(changing, {**alike(changing).weights, "lbp.l1": 50.0})
+    after = other.neighbours()
+    assert (before.ids != after.ids).any()
+    np.testing.assert_array_equal(after.ids, brute(other, np.ones(N, bool)))
+    np.testing.assert_array_equal(alike(changing).neighbours().ids, before.ids)
+
+
+def test_the_graph_is_made_anew_when_a_linear_model_is_put_in_use(changing):
+    engine = alike(changing)
+    before = engine.neighbours()
+    for item in range(1, N, 5):
+        wanted = changing.items([item])[0].path.split("/")[-2]
+        kinds = {one.id: one.path.split("/")[-2] for one in changing.items([*range(1, N + 1, 3)])}
+        engine.feedback(like(item), [Mark(one, float(found == wanted)) for one, found in kinds.items() if one != item])
+    number = engine.train("rlr").id
+    for model in (None, number):
+        engine.use(model)
+        found = engine.neighbours()
+        np.testing.assert_array_equal(found.ids, brute(engine, np.ones(N, bool)))
+        assert (found.ids != before.ids).any() == (model is not None)
+        np.testing.assert_array_equal(alike(changing).neighbours().ids, found.ids)
+    engine.use(engine.train("rankboost").id)  # not linear: it has no weights of its own
+    np.testing.assert_array_equal(engine.neighbours().ids, before.ids)
+
+
+@pytest.mark.parametrize("what", ["descriptor", "version", "scales"])
+def test_the_graph_is_made_anew_when_descriptors_change(changing, tmp_path, what):
+    alike(changing).neighbours()
+    file = changing.folder / GRAPH
+    if what == "descriptor":
+        index(changing, descriptors=["wavelet"], workers=0)
+    else:  # as if it had been made by an older version, or with other scales
+        with np.load(file) as held:
+            kept = dict(held)
+        about = json.loads(str(kept["about"]))
+        old = about["versions"]["lbp"].partition(" ")
+        about["versions"]["lbp"] = f"older {old[2]}" if what == "version" else f"{old[0]} []"
+        kept["similarities"] = kept["similarities"] * 0
+        np.savez(file, **{**kept, "about": np.array(json.dumps(about))})
+    engine = alike(changing)
+    assert not engine.neighbours_ready
+    assert_same_graph(engine.neighbours(), scratch(changing, tmp_path / "scratch"))
+
+
+def test_the_graph_is_used_by_another_engine(changing):
+    found = alike(changing).neighbours()
+    written = os.stat(changing.folder / GRAPH).st_mtime_ns
+    other = alike(changing)
+    assert other.neighbours_ready
+    np.testing.assert_array_equal(other.neighbours().ids, found.ids)
+    assert other.search(like(3)).diffused
+    assert os.stat(changing.folder / GRAPH).st_mtime_ns == written
+
+
+def damages(good, n=60):
+    rng = np.random.default_rng(1)
+    yield b""
+    yield b"not at all"
+    yield good[:-1]
+    for _ in range(n):
+        yield good[: rng.integers(0, len(good))]
+        found = bytearray(good)
+        found[rng.integers(0, len(found))] ^= 1 << int(rng.integers(8))
+        yield bytes(found)
+
+
+@contextmanager
+def left_open():
+    """The files that were not closed meanwhile."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", ResourceWarning)
+        found = []
+        yield found
+        gc.collect()
+    found += [str(one.message) for one in said if issubclass(one.category, ResourceWarning)]
+
+
+def test_a_damaged_graph_is_made_again(changing):
+    expected = alike(changing).neighbours()
+    file = changing.folder / GRAPH
+    with left_open():
+        for bad in damages(file.read_bytes(), 25):
+            file.write_bytes(bad)
+            np.testing.assert_array_equal(alike(changing).neighbours().ids, expected.ids)
+
+
+def test_a_damaged_graph_is_closed(changing):
+    alike(changing).neighbours()
+    file = changing.folder / GRAPH
+    good = file.read_bytes()
+    with left_open() as found:
+        for bad in (good[:40], good[:-1], good[: len(good) // 2]):
+            file.write_bytes(bad)
+            alike(changing).neighbours()
+    assert not found
+
+
+def test_a_graph_with_a_damaged_header_is_made_again(changing):
+    expected = alike(changing).neighbours()
+    file = changing.folder / GRAPH
+    good = file.read_bytes()
+    end, start = good.rindex(b"PK\x01\x02"), good.index(b"NUMPY")
+    failed = set()
+    with left_open():
+        for at in (*range(end, end + 12), *range(start, start + 60)):
+            for bit in (1, 8, 64):
+                file.write_bytes(good[:at] + bytes([good[at] ^ bit]) + good[at + 1 :])
+                try:
+                    np.testing.assert_array_equal(alike(changing).neighbours().ids, expected.ids)
+                except Exception as error:
+                    failed.add(type(error).__name__)
+    assert not failed
+
+
+@pytest.mark.parametrize("name", ["texts.index", "tags.index"])
+def test_a_damaged_text_index_is_made_again(changing, name):
+    expected = alike(changing).scores(Query("red boat"))
+    file = changing.folder / name
+    for bad in damages(file.read_bytes(), 25):
+        file.write_bytes(bad)
+        np.testing.assert_array_equal(alike(changing).scores(Query("red boat")), expected)

@@ -1,0 +1,65 @@
+"""The benchmark of cascades: its curves are what the rankers do, its summary is what the curves say."""
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from rankloom.cli import main
+from rankloom.evaluation.metrics import evaluate
+from rankloom.experiments.papers import cascade
+from rankloom.rankers import RankBoost
+
+
+@pytest.fixture(scope="module")
+def report():
+    return cascade.run(cascade.generated_concepts(2, 3000, 30), n_rounds=20, regularizers=1)
+
+
+def test_points_are_measured(report):
+    concept = next(iter(cascade.generated_concepts(2, 3000, 30)))
+    ranker = RankBoost(20, "feature").fit(concept.train.X, concept.train.y).truncated(3)
+    scores = ranker.predict(concept.test())
+    point = report.curves["RankBoost"]["concept 1"][2]
+    assert point.quality == pytest.approx(evaluate(concept.y, scores, None, list(cascade.DEPTHS)))
+    assert point.evaluations == len(ranker.used_features)
+    assert point.seconds > 0
+
+
+def test_every_method_and_concept_has_a_curve(report):
+    assert set(report.curves) == set(cascade.METHODS)
+    for curves in report.curves.values():
+        assert list(curves) == ["concept 1", "concept 2"]
+    full = report.curves["RankBoost"]["concept 1"][-1]
+    last = report.curves["soft cascade"]["concept 1"][-1]
+    assert last.evaluations == full.evaluations
+    assert last.quality == pytest.approx(full.quality)
+    assert len(report.regularizers) == 9
+    assert all(list(curves) == ["concept 1"] for curves in report.regularizers.values())
+
+
+def test_the_bottom_costs_less_than_the_top(report):
+    assert np.ptp(report.asked["RankBoost"]) == 0
+    for method in ("Imbalanced RankBoost", "soft cascade"):
+        asked = report.asked[method]
+        assert asked[0] > 2 * asked[-1]
+
+
+def test_mean_curve_of_known_curves():
+    points = [cascade.Point(cost, cost, {"AP": value}) for cost, value in ((1.0, 0.1), (10.0, 0.2))]
+    grid, values = cascade.mean_curve([points, points[:1]], "AP")
+    assert (grid[0], grid[-1]) == pytest.approx((1.0, 10.0))
+    assert (values[0], values[-1]) == pytest.approx((0.1, 0.15))  # the shorter curve keeps its last value
+
+
+def test_command(tmp_path):
+    folder = tmp_path / "out"
+    found = CliRunner().invoke(main, ["bench", "cascade", "--quick", "--concepts", "1", "-o", str(folder), "--json"])
+    assert found.exit_code == 0, found.output
+    findings = [json.loads(line) for line in found.stdout.splitlines()]
+    assert any(finding["what"].startswith("soft cascade") and finding["found"] > 1 for finding in findings)
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "cascade.json", "concepts.png", "cost-by-place.png", "quality-against-cost.png", "regularizers.png",
+    ]  # fmt: skip
+    assert all(path.stat().st_size > 1000 for path in folder.iterdir())

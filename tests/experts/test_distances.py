@@ -1,0 +1,164 @@
+"""All distances in one pass over half precision rows, against scipy and the formulas."""
+
+import os
+import platform
+import subprocess
+import sys
+
+import numba
+import numpy as np
+import pytest
+from llvmlite.binding import get_host_cpu_features
+from scipy.spatial.distance import cdist
+
+from rankloom.experts import Expert, Sighting, expert_features, experts_of, measure_scales
+from rankloom.experts.distances import DISTANCES, add_similarities, all_distances
+
+
+def rows(n=60, d=37, seed=0, *, negative=False):
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=(n, d)) if negative else rng.random((n, d)) * (rng.random((n, d)) < 0.7)
+    values[3] = 0.0
+    return values.astype(np.float16)
+
+
+@pytest.mark.parametrize("negative", [False, True])
+@pytest.mark.parametrize("d", [1, 7, 8, 64, 257])
+def test_fused_against_formulas_and_scipy(d, negative):
+    stored = rows(d=d, negative=negative)
+    query = stored[5].astype(np.float32) + 0.25
+    found = all_distances(query, stored)
+    exact = stored.astype(np.float64)
+    for place, (name, function) in enumerate(DISTANCES.items()):
+        if name == "intersection" and negative:
+            continue  # made for histograms
+        np.testing.assert_allclose(found[:, place], function(query.astype(float), exact), rtol=2e-5, atol=2e-5)
+    np.testing.assert_allclose(found[:, 0], cdist(query[None], exact, "cityblock")[0], rtol=2e-5, atol=2e-5)
+    np.testing.assert_allclose(found[:, 1], cdist(query[None], exact, "euclidean")[0], rtol=2e-5, atol=2e-5)
+    nonzero = np.flatnonzero(np.abs(exact).sum(axis=1) > 0)
+    cosines = cdist(query[None], exact[nonzero], "cosine")[0]
+    np.testing.assert_allclose(found[nonzero, 2], cosines, rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize("features", ["+sse4.2,+popcnt", "+avx2,+fma,+f16c"])
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="these are features of Intel and AMD processors")
+def test_every_half_precision_number_is_read_exactly_on_any_processor(features, tmp_path):
+    script = """
+import numpy as np
+from numba import njit
+from rankloom.experts._kernels import _converts_halves, _from_half
+
+@njit
+def read(codes, out):
+    for place in range(len(codes)):
+        out[place] = _from_half(codes[place])
+
+codes = np.arange(2**16, dtype=np.uint16)
+out = np.empty(2**16, np.float32)
+read(codes, out)
+np.testing.assert_array_equal(out, codes.view(np.float16).astype(np.float32))
+print(_converts_halves())
+"""
+    name = "haswell" if "avx2" in features else "nehalem"
+    environment = {"NUMBA_CPU_NAME": name, "NUMBA_CPU_FEATURES": features, "NUMBA_CACHE_DIR": str(tmp_path)}
+    ran = subprocess.run(
+        [sys.executable, "-c", script], env=os.environ | environment, capture_output=True, text=True, check=False
+    )
+    if "+f16c" in features and not get_host_cpu_features().get("f16c", False):
+        pytest.skip("this processor has no such instruction")
+    assert ran.stdout.split() == [str("f16c" in features)], ran.stderr
+
+
+def test_some_rows_and_any_number_of_threads_give_the_same_bits():
+    stored, query = rows(500, 96), rows(9, 96, 1)[0].astype(np.float32)
+    whole = all_distances(query, stored)
+    some = np.array([400, 3, 3, 77])
+    np.testing.assert_array_equal(all_distances(query, stored, some), whole[some])
+    np.testing.assert_array_equal(
+        np.concatenate([all_distances(query, part) for part in np.array_split(stored, 7)]), whole
+    )
+    before = numba.get_num_threads()
+    try:
+        numba.set_num_threads(1)
+        np.testing.assert_array_equal(all_distances(query, stored), whole)
+    finally:
+        numba.set_num_threads(before)
+
+
+@pytest.mark.parametrize("negative", [False, True])
+@pytest.mark.parametrize("d", [3, 32, 59, 257, 1280])
+def test_between_stored_rows_all_distances_are_symmetric_to_the_last_bit(d, negative):
+    stored = rows(40, d, negative=negative)
+    found = np.array([all_distances(row, stored) for row in stored])
+    np.testing.assert_array_equal(found, found.transpose(1, 0, 2))
+    weights, scales = np.array([0.2, 0.3, 0.1, 0.3, 0.1], np.float32), np.full(5, 0.7, np.float32)
+    total = np.zeros((40, 40), np.float32)
+    for sums, row in zip(total, stored, strict=True):
+        add_similarities(sums, row, stored, weights, scales)
+    np.testing.assert_array_equal(total, total.T)
+
+
+def test_bad_arguments():
+    with pytest.raises(ValueError, match="half precision"):
+        all_distances(np.zeros(3), np.zeros((2, 3)))
+    with pytest.raises(ValueError, match="3 components"):
+        all_distances(np.zeros(4), np.zeros((2, 3), np.float16))
+    with pytest.raises(ValueError, match="unknown distance"):
+        experts_of(["hog"], ["l9"])
+
+
+def test_scale_is_the_median_distance():
+    stored = rows(80, 16)
+    present = np.ones(80, dtype=bool)
+    present[::4] = False
+    scales = measure_scales(stored, present)
+    exact = stored[present].astype(float)
+    for name, function in DISTANCES.items():
+        pairs = [function(exact[i], np.delete(exact, i, axis=0)) for i in range(len(exact))]
+        assert scales[name] == pytest.approx(np.median(np.concatenate(pairs)), rel=1e-4)
+    assert measure_scales(stored[:1], np.ones(1, dtype=bool)) == dict.fromkeys(DISTANCES, 1.0)
+
+
+def features(sightings, experts=None, n=50):
+    stored = {"a": rows(n, 9), "b": rows(n, 5, 1)}
+    scales = {name: measure_scales(vectors, np.ones(n, dtype=bool)) for name, vectors in stored.items()}
+    chosen = experts or experts_of(["a", "b"])
+    return expert_features(chosen, stored, scales, sightings, n), stored, scales
+
+
+def test_one_example_is_exp_of_minus_distance():
+    query = {"a": np.full(9, 0.3), "b": np.full(5, 0.2)}
+    lazy, stored, scales = features([Sighting(query)])
+    dense = np.asarray(lazy)
+    for place, expert in enumerate(experts_of(["a", "b"])):
+        exact = stored[expert.descriptor].astype(float)
+        distance = DISTANCES[expert.distance](query[expert.descriptor], exact)
+        expected = np.exp(-distance / scales[expert.descriptor][expert.distance])
+        np.testing.assert_allclose(dense[:, place], expected, rtol=1e-4, atol=1e-5)
+    assert dense.min() >= 0
+    assert dense.max() <= 1
+
+
+def test_several_examples_best_and_mean_and_those_against():
+    one, two, bad = (np.full(9, value) for value in (0.1, 0.6, 0.9))
+    single = [np.asarray(features([Sighting({"a": v})], [Expert("a", "l1")])[0])[:, 0] for v in (one, two, bad)]
+    sightings = [Sighting({"a": one}, 2.0), Sighting({"a": two}, 1.0), Sighting({"a": bad}, -1.0)]
+    found = np.asarray(features(sightings, [Expert("a", "l1")])[0])[:, 0]
+    best = np.maximum(single[0], 0.5 * single[1])
+    mean = (2 * single[0] + single[1]) / 3
+    np.testing.assert_allclose(found, (best + mean) / 2 - single[2] / 2, atol=1e-6)
+
+
+def test_a_missing_modality_is_no_evidence():
+    lazy, _, _ = features([Sighting({"b": np.full(5, 0.2)})])
+    dense = np.asarray(lazy)
+    assert not dense[:, :4].any()
+    assert dense[:, 4:].all()
+    assert not np.asarray(features([])[0]).any()
+
+
+def test_columns_are_lazy_and_share_a_pass():
+    lazy, _, _ = features([Sighting({"a": np.full(9, 0.3)})])
+    some = lazy.column(0, [4, 9])
+    assert lazy.n_evaluations == 2
+    np.testing.assert_array_equal(np.asarray(lazy)[[4, 9], 0], some)
