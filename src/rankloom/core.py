@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -76,6 +76,17 @@ class RankingData:
         numbers = np.arange(len(self))[rows]
         ids = None if self.ids is None else [self.ids[i] for i in numbers]
         return RankingData(self.X[numbers], self.y[numbers], self.qid[numbers], ids, self.feature_names)
+
+
+def listed(names: Iterable[str], most: int = 12) -> str:
+    r"""Names from a file, for an error of one line: line breaks are shown as such, and many names are cut short.
+
+    >>> listed(["path", "a\nb"]), listed([])
+    ('path, a\\nb', 'none')
+    """
+    names = [*names]
+    shown = ", ".join(repr(name[:40])[1:-1] for name in names[:most])
+    return (shown + (", ..." if len(names) > most else "")) or "none"
 
 
 K = TypeVar("K")

@@ -434,7 +434,7 @@ def test_bad_trials(original, pictures, tmp_path):
     fails("evaluate-collection", folder, says="Missing option '--labels'", code=2)
     fails("evaluate-collection", tmp_path / "none", "--labels", labels, says="does not exist", code=2)
     fails("evaluate-collection", folder, "--labels", tmp_path / "none.csv", says="none.csv: no such file or folder")
-    fails("evaluate-collection", folder, "--labels", labels, "--column", "nope", says="has no column 'nope'")
+    fails("evaluate-collection", folder, "--labels", labels, "--column", "nope", says="needs the columns path and nope")
     fails("evaluate-collection", folder, "--labels", labels, "--preset", "nope", *few, says="unknown preset 'nope'")
     fails(
         "evaluate-collection", folder, "--labels", labels, "--preset", "full", *few, says="rankloom index --preset full"

@@ -228,6 +228,8 @@ class TestCaptions:
             list(read_captions(table))
         with pytest.raises(MediaError, match="no column 'path'; its columns are none"):
             list(read_captions(self.table(tmp_path, "")))
+        with pytest.raises(MediaError, match=r"^.* its columns are ath, a\.jpg, A boat,\\nb\.jpg"):
+            list(read_captions(self.table(tmp_path, 'ath,a.jpg,"A boat,\nb.jpg,Two dogs\n')))
         with pytest.raises(MediaError, match=r"^the captions .*none\.csv cannot be read: no such file or directory$"):
             list(read_captions(tmp_path / "none.csv"))
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom._io import atomic_write
-from rankloom.core import FloatArray, RankingData
+from rankloom.core import FloatArray, RankingData, listed
 from rankloom.datasets._files import PathLike, check_data, check_path, fields, open_binary
 from rankloom.datasets._svmlight import number, qid_array
 from rankloom.datasets.letor import load_letor, save_letor
@@ -155,8 +155,7 @@ def load_table(path: PathLike) -> RankingData:
         raise ValueError(f"{name}: the column {min(repeated)!r} stands there twice")
     for column in ("qid", "y"):
         if column not in columns:
-            known = ", ".join(repr(other)[1:-1] for other in columns[:6]) + (", ..." if len(columns) > 6 else "")
-            raise ValueError(f"{name}: the column {column!r} is missing; the columns are {known}")
+            raise ValueError(f"{name}: the column {column!r} is missing; the columns are {listed(columns)}")
     features = [column for column in columns if column not in _NOT_FEATURES]
     if not features or not table.num_rows:
         raise ValueError(f"{name}: no {'rows' if features else 'feature columns'}")

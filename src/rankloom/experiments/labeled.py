@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.core import FloatArray, IntArray
+from rankloom.core import FloatArray, IntArray, listed
 from rankloom.descriptors import PRESETS
 from rankloom.engine.neighbors import Neighbours, build_neighbours
 from rankloom.experts import FOUR, Expert, experts_of, measure_scales
@@ -161,7 +161,7 @@ def read_labels(source: str | os.PathLike[str], column: str = "class") -> dict[s
         columns = rows.fieldnames or ()
         chosen = "label" if column == "class" and column not in columns else column
         if chosen not in columns or "path" not in columns:
-            raise ValueError(f"{table} needs the columns path and {column}; it has {', '.join(columns)}")
+            raise ValueError(f"{table} needs the columns path and {column}; it has {listed(columns)}")
         return {os.path.normpath(table.parent / row["path"]): row[chosen] for row in rows}
 
 

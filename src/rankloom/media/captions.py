@@ -6,6 +6,7 @@ import csv
 import os
 from collections.abc import Iterator
 
+from rankloom.core import listed
 from rankloom.media._text_files import clean, read_text
 from rankloom.media.errors import MediaError
 
@@ -40,8 +41,8 @@ def read_captions(
     rows = csv.DictReader(text.replace("\0", "").splitlines(keepends=True), delimiter=delimiter)
     for column in (path_column, text_column):
         if column not in (rows.fieldnames or ()):
-            known = ", ".join(rows.fieldnames or ()) or "none"
-            raise MediaError(f"{os.path.basename(table)} has no column {column!r}; its columns are {known}"[:500])
+            known = listed(rows.fieldnames or ())
+            raise MediaError(f"{os.path.basename(table)} has no column {column!r}; its columns are {known}")
     try:
         for row in rows:
             path, caption = (row[path_column] or "").strip(), clean(row[text_column] or "")

@@ -24,7 +24,7 @@ from scipy import sparse
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from rankloom._io import atomic_write
-from rankloom.core import FloatArray, IntArray, RankingData
+from rankloom.core import FloatArray, IntArray, RankingData, listed
 from rankloom.descriptors import describe, get_descriptor, semantic_network
 from rankloom.descriptors.semantic import default_cache
 from rankloom.media import MediaError, read_image
@@ -158,7 +158,7 @@ def _rows(path: Path, columns: Sequence[str]) -> Iterator[dict[str, str]]:
         rows = csv.DictReader(file, delimiter="\t" if path.suffix == ".tsv" else ",", quoting=csv.QUOTE_NONE)
         absent = [column for column in columns if column not in (rows.fieldnames or ())]
         if absent:
-            raise ValueError(f"{path} has no column {absent[0]!r}; its columns are {', '.join(rows.fieldnames or ())}")
+            raise ValueError(f"{path} has no column {absent[0]!r}; its columns are {listed(rows.fieldnames or ())}")
         try:
             yield from rows
         except (KeyError, TypeError, ValueError) as error:
