@@ -48,7 +48,7 @@ def index(
     """
     from rankloom.collection import Captions, Collection
     from rankloom.collection import index as run
-    from rankloom.collection.collection import NEIGHBOURS
+    from rankloom.collection.collection import NEIGHBORS
 
     table_of_captions = None if captions is None else Captions(captions, path_column, text_column)
     with Collection(collection_folder(collection), create=bool(paths)) as opened:
@@ -59,7 +59,7 @@ def index(
                     workers=workers, retry=retry, progress=update,
                 )  # fmt: skip
                 changed = report.items or report.removed or report.followed or report.captions
-                if not no_neighbours and len(opened) and (changed or not (opened.folder / NEIGHBOURS).is_file()):
+                if not no_neighbours and len(opened) and (changed or not (opened.folder / NEIGHBORS).is_file()):
                     from rankloom.engine import Engine
 
                     Engine(opened).neighbours(update)

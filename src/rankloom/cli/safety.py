@@ -166,12 +166,12 @@ def repair(collection: str | None, workers: int | None, as_json: bool) -> None:
     """
     from rankloom.collection import Collection
     from rankloom.collection import repair as run
-    from rankloom.collection.collection import NEIGHBOURS
+    from rankloom.collection.collection import NEIGHBORS
     from rankloom.engine import Engine
 
     folder = collection_folder(collection)
     with file_progress() as update:
-        graph = os.path.isfile(os.path.join(folder, NEIGHBOURS))
+        graph = os.path.isfile(os.path.join(folder, NEIGHBORS))
         report = run(folder, workers=workers, progress=update)
         if graph and not report.problems:
             with Collection(folder) as opened:

@@ -8,7 +8,6 @@ from rankloom.collection.export import export_items, export_marks
 from rankloom.collection.indexing import Captions, IndexReport, index
 from rankloom.collection.marks import Mark, StoredMark, add_marks, take_back
 from rankloom.collection.repair import RepairReport, RestoreReport, repair, restore
-from rankloom.collection.scales import Measured, measured
 from rankloom.collection.settings import add_encoder
 from rankloom.collection.verify import VerifyReport, verify, verify_folder
 
@@ -21,7 +20,6 @@ __all__ = [
     "Info",
     "Item",
     "Mark",
-    "Measured",
     "RepairReport",
     "RestoreReport",
     "StoredDescriptor",
@@ -35,7 +33,6 @@ __all__ = [
     "export_items",
     "export_marks",
     "index",
-    "measured",
     "repair",
     "restore",
     "take_back",

@@ -15,7 +15,7 @@ from rankloom.collection.collection import Collection, StoredDescriptor
 from rankloom.collection.describing import (
     DescribedFile,
     DescribedItem,
-    Settings,
+    DescriberSettings,
     as_stored,
     describe_file,
     prepare_worker,
@@ -27,7 +27,7 @@ BATCH_ITEMS = 500
 
 
 def described_again(
-    collection: Collection, first: int, last: int, settings: Settings, workers: int
+    collection: Collection, first: int, last: int, settings: DescriberSettings, workers: int
 ) -> Iterator[tuple[int, DescribedItem | None]]:
     """Describe items `first` to `last` again, in their order: the id, and the description or None if there is none.
 
@@ -55,7 +55,7 @@ def described_again(
 
 
 def backfill(
-    collection: Collection, settings: Settings, workers: int, progress: Callable[[int, int, str], None]
+    collection: Collection, settings: DescriberSettings, workers: int, progress: Callable[[int, int, str], None]
 ) -> None:
     """Compute the vectors that descriptors lack, item after item, so that all reach the last item."""
     total = len(collection)

@@ -10,7 +10,7 @@ import numpy as np
 from rankloom.collection._backfill import described_again
 from rankloom.collection._files import STORED, AppendFile, vector_file
 from rankloom.collection.collection import THUMBNAILS, Collection, StoredDescriptor
-from rankloom.collection.describing import DescribedItem, Settings, as_stored
+from rankloom.collection.describing import DescribedItem, DescriberSettings, as_stored
 
 __all__ = ["describe_items", "describe_thumbnails", "describe_vectors", "incomplete_items", "unknown_items"]
 
@@ -20,7 +20,7 @@ def describe_vectors(
     stored: StoredDescriptor,
     start: int,
     size: int,
-    settings: Settings,
+    settings: DescriberSettings,
     workers: int,
 ) -> int:
     """Describe the items of a block again and write their vectors; returns how many have no file any more."""
@@ -42,7 +42,9 @@ def describe_vectors(
     return len(lost)
 
 
-def describe_thumbnails(collection: Collection, start: int, size: int, settings: Settings, workers: int) -> int:
+def describe_thumbnails(
+    collection: Collection, start: int, size: int, settings: DescriberSettings, workers: int
+) -> int:
     """Make the thumbnails of a block again; returns how many have no file any more.
 
     They go to the end of the file: they may be longer than the old ones.
@@ -82,7 +84,7 @@ def incomplete_items(collection: Collection) -> list[int]:
     return [number for (number,) in collection.db.execute(query)]
 
 
-def describe_items(collection: Collection, settings: Settings, workers: int) -> int:
+def describe_items(collection: Collection, settings: DescriberSettings, workers: int) -> int:
     """Describe items again whose rows were lost; returns how many have no file any more: they stay hidden."""
     chosen, lost = replaced(settings, descriptors=()), 0
     runs = groupby(enumerate(incomplete_items(collection)), key=lambda pair: pair[1] - pair[0])

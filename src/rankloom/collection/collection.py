@@ -28,7 +28,7 @@ __all__ = ["Collection", "Info", "Item", "StoredDescriptor"]
 # Errors that are not raised for people to read: damaged values, or a mistake of ours.
 UNEXPECTED = (TypeError, IndexError, AttributeError, ArithmeticError, AssertionError, UnicodeDecodeError)
 THUMBNAILS = "thumbnails.bin"
-NEIGHBOURS = "neighbours.npz"
+NEIGHBORS = "neighbours.npz"
 
 
 class Item(NamedTuple):

@@ -7,7 +7,8 @@ import json
 import os
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,14 +27,20 @@ from rankloom.media import (
 )
 from rankloom.media.errors import reason
 
-__all__ = ["DescribedFile", "DescribedItem", "Settings", "as_stored", "describe_file", "hash_file", "prepare_worker"]
+if TYPE_CHECKING:
+    from rankloom.descriptors.onnx_encoder import OnnxEncoder
+
+__all__ = [
+    "DescribedFile", "DescribedItem", "Describer", "DescriberSettings", "Description", "as_stored", "describe_file",
+    "hash_file", "load_encoder", "prepare_worker", "resolve",
+]  # fmt: skip
 
 THUMBNAIL_SIDE = 256
 _CHUNK = 1 << 20
 
 
 @dataclass(frozen=True)
-class Settings:
+class DescriberSettings:
     """What workers compute: descriptors by name, and where their vocabulary and encoders are."""
 
     descriptors: tuple[str, ...]
@@ -87,28 +94,75 @@ def hash_file(path: str, alive: Callable[[], None] = lambda: None) -> str:
     return digest.hexdigest()
 
 
-# The descriptors of this process, loaded once by `prepare_worker`.
-_ready: dict[str, Any] = {}
+class Description(NamedTuple):
+    """A picture as the experts see it: vectors by descriptor, number of faces, perceptual hash, and tags."""
+
+    vectors: dict[str, NDArray[Any]]
+    faces: int
+    phash: int
+    tags: list[str]
 
 
-def prepare_worker(settings: Settings) -> None:
-    """Load what the settings name."""
+class Describer:
+    """Describes pictures, those of items and of queries alike. What the settings name is loaded once."""
+
+    def __init__(self, settings: DescriberSettings):
+        self.settings = settings
+        own = [resolve(name, settings) for name in settings.descriptors if name != "semantic"]
+        self._descriptors = [*own, "perceptual_hash", "faces"]
+
+    def describe(self, image: NDArray[np.uint8]) -> Description:
+        """Describe a picture by all descriptors."""
+        from rankloom.descriptors import describe, hash_number, prepare, semantic_network
+        from rankloom.descriptors.tags import tags
+
+        picture = prepare(image)
+        vectors: dict[str, NDArray[Any]] = dict(describe(picture, self._descriptors))
+        phash, faces = vectors.pop("perceptual_hash"), vectors.pop("faces")
+        words: list[str] = []
+        if "semantic" in self.settings.descriptors:
+            network = semantic_network().describe([picture])
+            vectors["semantic"] = network.embeddings[0]
+            if self.settings.tags:
+                words = [word for word, _ in tags(network.probabilities[0])]
+        return Description(vectors, int(faces[0]), hash_number(np.asarray(phash, np.float32)), words)
+
+
+def resolve(name: str, settings: DescriberSettings) -> Any:
+    """A descriptor with its final version and dimension."""
     from rankloom.descriptors import DESCRIPTORS, Vocabulary, words_descriptor
+
+    encoders = dict(settings.encoders)
+    if name in encoders:
+        return load_encoder(name, encoders[name]).descriptor()
+    if name == "sift_words":
+        assert settings.vocabulary is not None
+        return words_descriptor(Vocabulary.load(settings.vocabulary))
+    return DESCRIPTORS[name]
+
+
+def load_encoder(name: str, options: str) -> OnnxEncoder:
+    """An encoder of the user's own, from the JSON of its arguments; loaded once a process while its files stay."""
+    arguments = json.loads(options)
+    files = (arguments.get(key) for key in ("image_onnx", "text_onnx", "tokenizer"))
+    stamps = tuple((status.st_mtime_ns, status.st_size) for status in map(os.stat, filter(None, files)))
+    return _loaded_encoder(name, options, stamps)
+
+
+@lru_cache(maxsize=8)
+def _loaded_encoder(name: str, options: str, stamps: tuple[tuple[int, int], ...]) -> OnnxEncoder:
     from rankloom.descriptors.onnx_encoder import OnnxEncoder
 
-    encoders = {name: OnnxEncoder(**json.loads(text), name=name) for name, text in settings.encoders}
-    found: list[Any] = []
-    for name in settings.descriptors:
-        if name == "semantic":
-            continue
-        if name == "sift_words":
-            assert settings.vocabulary is not None
-            found.append(words_descriptor(Vocabulary.load(settings.vocabulary)))
-        elif name in encoders:
-            found.append(encoders[name].descriptor())
-        else:
-            found.append(DESCRIPTORS[name])
-    _ready.update(settings=settings, descriptors=found)
+    return OnnxEncoder(**json.loads(options), name=name)
+
+
+_describer: Describer | None = None  # of this process, made by `prepare_worker`
+
+
+def prepare_worker(settings: DescriberSettings) -> None:
+    """Load what the settings name."""
+    global _describer
+    _describer = Describer(settings)
 
 
 def describe_file(
@@ -173,12 +227,14 @@ def _taken(image: Any) -> str | None:
 
 
 def _shots(path: str, alive: Callable[[], None]) -> Iterator[DescribedItem]:
-    settings: Settings = _ready["settings"]
+    assert _describer is not None
+    settings = _describer.settings
     for shot in read_shots(path, settings.detector, key_frames=settings.key_frames, alive=alive):
         frames = [frame.image for frame in shot.key_frames]
-        item = _described(frames[len(frames) // 2], *shot.key_frames[0].size)
-        for other in (frame for place, frame in enumerate(frames) if place != len(frames) // 2):
-            for name, vector in _vectors(other)[0].items():  # a shot is the mean of its key frames
+        middle = len(frames) // 2
+        item = _described(frames[middle], *shot.key_frames[0].size)
+        for frame in (*frames[:middle], *frames[middle + 1 :]):
+            for name, vector in _describer.describe(frame).vectors.items():  # a shot is the mean of its key frames
                 item.vectors[name] = item.vectors[name] + vector
         item.vectors = {name: vector / len(frames) for name, vector in item.vectors.items()}
         item.shot, item.start, item.end = shot.number, shot.start, shot.end
@@ -199,32 +255,13 @@ def _subtitles(path: str, warn: Callable[[str], None]) -> list[Cue]:
 
 
 def _described(image: NDArray[np.uint8], width: int, height: int) -> DescribedItem:
-    vectors, tags = _vectors(image)
-    faces = vectors.pop("faces", None)
-    bits = vectors.pop("perceptual_hash")
-    from rankloom.descriptors import hash_number
-
-    number = hash_number(np.asarray(bits, np.float32))
+    assert _describer is not None
+    description = _describer.describe(image)
+    signed = description.phash - (1 << 64) if description.phash >= 1 << 63 else description.phash
     return DescribedItem(
-        None, None, None, width, height, None, None if faces is None else int(faces[0]),
-        number - (1 << 64) if number >= 1 << 63 else number, _thumbnail(image), vectors, tags,
+        None, None, None, width, height, None, description.faces, signed, _thumbnail(image), description.vectors,
+        [(word, "tag") for word in description.tags],
     )  # fmt: skip
-
-
-def _vectors(image: NDArray[np.uint8]) -> tuple[dict[str, NDArray[Any]], list[tuple[str, str]]]:
-    from rankloom.descriptors import describe, prepare, semantic_network
-    from rankloom.descriptors.tags import tags
-
-    settings: Settings = _ready["settings"]
-    picture = prepare(image)
-    found: dict[str, NDArray[Any]] = dict(describe(picture, [*_ready["descriptors"], "perceptual_hash", "faces"]))
-    words: list[tuple[str, str]] = []
-    if "semantic" in settings.descriptors:
-        said = semantic_network().describe([picture])
-        found["semantic"] = said.embeddings[0]
-        if settings.tags:
-            words = [(word, "tag") for word, _ in tags(said.probabilities[0])]
-    return found, words
 
 
 def _thumbnail(image: NDArray[np.uint8]) -> bytes:

@@ -15,7 +15,9 @@ from rankloom.collection._pool import run_in_order
 from rankloom.collection._texts import shared_texts
 from rankloom.collection._writer import Writer
 from rankloom.collection.collection import Collection
-from rankloom.collection.describing import DescribedFile, Settings, describe_file, prepare_worker
+from rankloom.collection.derived import store_derived
+from rankloom.collection.describing import DescribedFile, DescriberSettings, describe_file, prepare_worker
+from rankloom.collection.overview import indexed_roots
 from rankloom.collection.settings import settings_for
 from rankloom.media import find_files, kind_of, read_captions
 
@@ -96,14 +98,14 @@ def index(
         if captions is not None:
             bases = [os.path.dirname(os.path.abspath(captions.file)), *roots]
             report.captions = _store_captions(collection, wanted, bases, report)
+        store_derived(collection)
     report.seconds = perf_counter() - began
     return report
 
 
 def _roots(collection: Collection, paths: Sequence[str | os.PathLike[str]]) -> list[str]:
     """The folders and files to look at, absolute; they are remembered."""
-    row = collection.db.execute("SELECT value FROM meta WHERE key = 'roots'").fetchone()
-    known: list[str] = json.loads(row[0]) if row else []
+    known = indexed_roots(collection)
     roots = list(dict.fromkeys(os.path.abspath(path) for path in paths)) or known
     if not roots:
         raise ValueError("nothing to index: name a folder or a file")
@@ -179,7 +181,7 @@ def _forget(collection: Collection, gone: list[str]) -> None:
 def _describe(
     collection: Collection,
     tasks: list[_Task],
-    settings: Settings,
+    settings: DescriberSettings,
     workers: int,
     report: IndexReport,
     progress: Callable[[int, int, str], None],

@@ -23,15 +23,16 @@ from rankloom.collection._recompute import describe_items, describe_thumbnails, 
 from rankloom.collection._salvage import opened_copy
 from rankloom.collection._schema import DATABASE_ERRORS, MIGRATIONS, new_database, unknown, version_of
 from rankloom.collection.backup import backups, stamp
-from rankloom.collection.collection import NEIGHBOURS, Collection
+from rankloom.collection.collection import NEIGHBORS, Collection
 from rankloom.collection.damage import DATABASE, NEW, DamagedCollection, damaged, emptied, explained, too_new
+from rankloom.collection.derived import store_derived
 from rankloom.collection.settings import settings_for
 from rankloom.collection.verify import DamagedBlock, VerifyReport, damaged_blocks, verify
 
 __all__ = ["RepairReport", "RestoreReport", "compute_again", "repair", "restore"]
 
 REPLACED = "replaced"  # the folder of databases that were replaced
-_DERIVED = (NEIGHBOURS, "texts.index", "tags.index")  # made again from the database and the vectors
+_DERIVED = (NEIGHBORS, "texts.index", "tags.index")  # made again from the database and the vectors
 
 
 @dataclass
@@ -84,6 +85,7 @@ def repair(
         with collection.transaction() as db:
             db.execute("DELETE FROM checkpoints")  # made again from the log of marks, whatever is wrong with them
         _repair_files(collection, report, os.cpu_count() or 1 if workers is None else workers, progress)
+        store_derived(collection)
         report.problems = verify(collection).problems
     return report
 

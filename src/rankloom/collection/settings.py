@@ -9,67 +9,54 @@ from typing import Any
 
 from rankloom._io import replaced
 from rankloom.collection.collection import Collection
-from rankloom.collection.describing import Settings
+from rankloom.collection.describing import DescriberSettings, resolve
 from rankloom.media import kind_of
 
-__all__ = ["add_encoder", "describe_picture", "resolve", "settings_for"]
+__all__ = ["add_encoder", "encoders_of", "query_settings", "settings_for"]
 
 VOCABULARY_PICTURES = 400
+_VOCABULARY = "vocabulary.npy"
 
 
 def settings_for(
     collection: Collection, preset: str | None, extra: Sequence[str], new_files: Sequence[str]
-) -> Settings:
+) -> DescriberSettings:
     """Which descriptors to compute; those that the collection did not have are entered with no rows."""
     from rankloom.descriptors import DESCRIPTORS, PRESETS
 
-    stored = {one.name: one for one in collection.descriptors()}
-    encoders = dict(collection.db.execute("SELECT name, settings FROM encoders").fetchall())
+    stored = {descriptor.name: descriptor for descriptor in collection.descriptors()}
+    encoders = encoders_of(collection)
     if preset is not None and preset not in PRESETS:
         raise ValueError(f"unknown preset {preset!r}; known are {', '.join(PRESETS)}")
     named = PRESETS[preset or "fast"] if preset is not None or not stored else []
     names = list(dict.fromkeys([*stored, *named, *extra, *encoders]))
     for name in names:
         if name not in encoders and (name not in DESCRIPTORS or DESCRIPTORS[name].kind in ("hash", "count")):
-            known = ", ".join(one for one, found in DESCRIPTORS.items() if found.kind not in ("hash", "count"))
+            known = ", ".join(key for key, known in DESCRIPTORS.items() if known.kind not in ("hash", "count"))
             raise ValueError(f"unknown descriptor {name!r}; known are {known}")
     vocabulary = _vocabulary(collection, new_files) if "sift_words" in names else None
-    settings = Settings(tuple(names), vocabulary, tuple(sorted(encoders.items())))
+    settings = DescriberSettings(tuple(names), vocabulary, tuple(encoders.items()))
     entries = []
     for name in names:
-        found = resolve(name, settings)
-        if name not in stored or stored[name].version != found.version:
-            entries.append((name, found.version, found.dimension, found.kind))
+        descriptor = resolve(name, settings)
+        if name not in stored or stored[name].version != descriptor.version:
+            entries.append((name, descriptor.version, descriptor.dimension, descriptor.kind))
     if entries:
         with collection.transaction() as db:
             db.executemany("INSERT OR REPLACE INTO descriptors VALUES (?, ?, ?, ?, 0)", entries)
     return settings
 
 
-def resolve(name: str, settings: Settings) -> Any:
-    """A descriptor with its final version and dimension."""
-    from rankloom.descriptors import DESCRIPTORS, Vocabulary, words_descriptor
-    from rankloom.descriptors.onnx_encoder import OnnxEncoder
-
-    encoders = dict(settings.encoders)
-    if name in encoders:
-        return OnnxEncoder(**json.loads(encoders[name]), name=name).descriptor()
-    if name == "sift_words":
-        assert settings.vocabulary is not None
-        return words_descriptor(Vocabulary.load(settings.vocabulary))
-    return DESCRIPTORS[name]
-
-
 def _vocabulary(collection: Collection, new_files: Sequence[str]) -> str:
     """The file of visual words; made from an even choice of the pictures when it is first needed."""
-    path = collection.folder / "vocabulary.npy"
+    path = collection.folder / _VOCABULARY
     if not path.is_file():
         from rankloom.descriptors import train_vocabulary
 
         rows = collection.db.execute("SELECT path FROM files ORDER BY path").fetchall()
-        pictures = [one for one in (*(row[0] for row in rows), *new_files) if kind_of(one) == "picture"]
-        some = pictures[:: max(1, len(pictures) // VOCABULARY_PICTURES)][:VOCABULARY_PICTURES]
-        vocabulary = train_vocabulary(_readable(some))
+        pictures = [path for path in (*(row[0] for row in rows), *new_files) if kind_of(path) == "picture"]
+        sample = pictures[:: max(1, len(pictures) // VOCABULARY_PICTURES)][:VOCABULARY_PICTURES]
+        vocabulary = train_vocabulary(_readable(sample))
         with replaced(path) as temporary:
             vocabulary.save(temporary)
     return str(path)
@@ -125,11 +112,12 @@ def add_encoder(
     return dimension
 
 
-def describe_picture(collection: Collection, image: Any, names: Sequence[str]) -> dict[str, Any]:
-    """Describe a picture that is not in the collection by descriptors that the collection has."""
-    from rankloom.descriptors import describe
+def encoders_of(collection: Collection) -> dict[str, str]:
+    """The encoders of the user's own: the JSON of their arguments by name."""
+    return dict(collection.db.execute("SELECT name, settings FROM encoders ORDER BY name").fetchall())
 
-    encoders = dict(collection.db.execute("SELECT name, settings FROM encoders").fetchall())
-    vocabulary = collection.folder / "vocabulary.npy"
-    settings = Settings(tuple(names), str(vocabulary), tuple(sorted(encoders.items())))
-    return dict(describe(image, [resolve(name, settings) for name in names]))
+
+def query_settings(collection: Collection, names: Sequence[str]) -> DescriberSettings:
+    """How a picture of a query is described: as items are, by descriptors that the collection has."""
+    vocabulary = str(collection.folder / _VOCABULARY)
+    return DescriberSettings(tuple(names), vocabulary, tuple(encoders_of(collection).items()), tags=False)

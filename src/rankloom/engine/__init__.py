@@ -1,11 +1,15 @@
-"""The engine: exact search that explains itself and learns from every mark."""
+"""The engine: a query becomes encoded examples, scores, feedback, diffusion, an arrangement and at last hits.
 
-from rankloom.engine.answers import Answer, Found
-from rankloom.engine.engine import Engine, SavedSearch
-from rankloom.engine.library import LibraryState
-from rankloom.engine.models import Model
-from rankloom.engine.searching import METHODS
-from rankloom.engine.snapshot import CONCEPT, FACES, TAGS, TEXT
+It knows all packages below it, and nothing of HTTP, the command line or labels.
+"""
+
+from rankloom.collection.models import Model
+from rankloom.collection.saved import SavedSearch
+from rankloom.engine.engine import Engine
+from rankloom.engine.explanation import CONCEPT, FACES, TAGS, TEXT, Explanation, Part
+from rankloom.engine.online_weights import WeightState
+from rankloom.engine.options import METHODS, SearchOptions
+from rankloom.engine.results import Results, SearchHit
 
 __all__ = [
     "CONCEPT",
@@ -13,10 +17,13 @@ __all__ = [
     "METHODS",
     "TAGS",
     "TEXT",
-    "Answer",
     "Engine",
-    "Found",
-    "LibraryState",
+    "Explanation",
     "Model",
+    "Part",
+    "Results",
     "SavedSearch",
+    "SearchHit",
+    "SearchOptions",
+    "WeightState",
 ]

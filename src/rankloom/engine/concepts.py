@@ -9,23 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.collection import Collection
-from rankloom.collection.marks import now
+from rankloom.collection.concepts import StoredConcept, keep_concept, stored_concept, stored_concepts
 from rankloom.collection.names import check_name
 from rankloom.core import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from rankloom.concepts import Concept
 
-__all__ = [
-    "ConceptInfo",
-    "ConceptScores",
-    "concept_scores",
-    "concepts_of",
-    "drop_concept",
-    "load_concept",
-    "make_concept",
-]
-
+__all__ = ["ConceptInfo", "ConceptScores", "concept_scores", "concepts_of", "load_concept", "make_concept"]
 
 OTHERS = 200  # unmarked items that stand for everything else
 
@@ -42,27 +33,28 @@ class ConceptInfo(NamedTuple):
     at: str
 
 
-def concepts_of(collection: Collection) -> list[ConceptInfo]:
-    """The concepts of a collection."""
+def _detector(stored: StoredConcept) -> Concept:
     from rankloom.concepts import Concept
 
-    rows = collection.db.execute("SELECT name, detector, at FROM concepts ORDER BY name").fetchall()
-    found = [(name, Concept.from_json(detector), at) for name, detector, at in rows]
-    return [
-        ConceptInfo(name, one.method, one.quality.positives, one.quality.negatives, one.quality.ap, one.quality.auc, at)
-        for name, one, at in found
-    ]
+    return Concept.from_json(stored.detector)
+
+
+def concepts_of(collection: Collection) -> list[ConceptInfo]:
+    """The concepts of a collection."""
+    return [_info(stored) for stored in stored_concepts(collection)]
+
+
+def _info(stored: StoredConcept) -> ConceptInfo:
+    concept = _detector(stored)
+    quality = concept.quality
+    return ConceptInfo(
+        stored.name, concept.method, quality.positives, quality.negatives, quality.ap, quality.auc, stored.at
+    )
 
 
 def load_concept(collection: Collection, name: str) -> Concept:
-    """A concept by its name."""
-    from rankloom.concepts import Concept
-
-    row = collection.db.execute("SELECT detector FROM concepts WHERE name = ?", (name,)).fetchone()
-    if row is None:
-        known = ", ".join(one.name for one in concepts_of(collection)) or "none"
-        raise ValueError(f"there is no concept {name!r}; known are {known}")
-    return Concept.from_json(row[0])
+    """The detector of a concept."""
+    return _detector(stored_concept(collection, name))
 
 
 def make_concept(
@@ -73,7 +65,7 @@ def make_concept(
     *,
     method: str,
     vectors: Mapping[str, NDArray[Any]],
-) -> Concept:
+) -> ConceptInfo:
     """Train a detector from items and keep it; one of the same name is replaced."""
     from rankloom.concepts import train_concept
 
@@ -82,20 +74,11 @@ def make_concept(
     against = None
     if negative:  # a few wrong marks say little about the rest of the collection: other items stand for it
         unmarked = np.setdiff1d(np.arange(len(next(iter(vectors.values())))), np.concatenate(rows))
-        some = np.random.default_rng(0).choice(unmarked, min(len(unmarked), OTHERS), replace=False)
-        against = np.concatenate([rows[1], some])
+        others = np.random.default_rng(0).choice(unmarked, min(len(unmarked), OTHERS), replace=False)
+        against = np.concatenate([rows[1], others])
     concept = train_concept(name, vectors, rows[0], against, method=method)
-    with collection.transaction() as db:
-        row = (name, concept.to_json(), now())
-        db.execute("INSERT OR REPLACE INTO concepts VALUES (?, ?, ?)", row)
-    return concept
-
-
-def drop_concept(collection: Collection, name: str) -> None:
-    """Forget a concept."""
-    load_concept(collection, name)
-    with collection.transaction() as db:
-        db.execute("DELETE FROM concepts WHERE name = ?", (name,))
+    keep_concept(collection, name, concept.to_json())
+    return _info(stored_concept(collection, name))
 
 
 class ConceptScores:
@@ -114,8 +97,9 @@ class ConceptScores:
 
 def concept_scores(collection: Collection, vectors: Mapping[str, NDArray[Any]]) -> dict[str, ConceptScores]:
     """The columns of all concepts; a concept whose descriptors are gone is left out."""
-    from rankloom.concepts import Concept
-
-    rows = collection.db.execute("SELECT name, detector FROM concepts ORDER BY name").fetchall()
-    found = [(name, Concept.from_json(detector)) for name, detector in rows]
-    return {name: ConceptScores(one, vectors) for name, one in found if set(one.descriptors) <= set(vectors)}
+    detectors = {stored.name: _detector(stored) for stored in stored_concepts(collection)}
+    return {
+        name: ConceptScores(concept, vectors)
+        for name, concept in detectors.items()
+        if set(concept.descriptors) <= set(vectors)
+    }

@@ -9,16 +9,16 @@ import numpy as np
 from rankloom.core import FloatArray
 
 if TYPE_CHECKING:
-    from rankloom.engine.answers import Ranking
+    from rankloom.engine.ranking import Ranking
 
-__all__ = ["PLAIN", "SPREAD", "best_cut", "chances", "evidence", "suggest_cutoff"]
+__all__ = ["DIFFUSED", "PLAIN", "best_cut", "chances", "evidence", "suggest_cutoff"]
 
 LOOKED_AT = 1000
 SHORTEST = 5  # lists that need no end
-# Constant, relative score, logarithm of the rank: `rankloom.experiments.fit_cutoff` on searches of three labelled
-# collections with the preset fast, by experts alone and with neighbours.
+# Constant, relative score, logarithm of the rank: `rankloom.experiments.fit_cutoff` on searches of three labeled
+# collections with the preset fast, by experts alone and with diffusion.
 PLAIN = (0.348, 2.311, -0.881)
-SPREAD = (0.536, 4.659, -0.885)
+DIFFUSED = (0.536, 4.659, -0.885)
 
 
 def evidence(scores: FloatArray, bulk: float) -> FloatArray:
@@ -64,8 +64,8 @@ def suggest_cutoff(scores: FloatArray, ranking: Ranking) -> int | None:
     scores : of the results, best first.
     ranking : the search.
     """
-    if len(scores) < SHORTEST or ranking.followed is not None or not ranking.query.examples:
+    if len(scores) < SHORTEST or ranking.feedback is not None or not ranking.encoded.query.examples:
         return None
     bulk = float(np.median(ranking.total[ranking.view.snapshot.present]))
-    cut = best_cut(chances(scores[:LOOKED_AT], bulk, PLAIN if ranking.spread is None else SPREAD))
+    cut = best_cut(chances(scores[:LOOKED_AT], bulk, PLAIN if ranking.diffused is None else DIFFUSED))
     return cut if cut < len(scores) else None

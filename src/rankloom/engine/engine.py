@@ -1,59 +1,61 @@
-"""The engine: search that learns from every mark."""
+"""The engine: search that explains itself and learns from every mark. It is composed of parts, each in its own file."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.collection import Mark, StoredMark, add_marks, take_back
-from rankloom.collection.marks import asked, last_mark, now
-from rankloom.collection.marks import marks as stored_marks
-from rankloom.collection.names import check_name
+from rankloom.collection import Collection, Mark, StoredMark, add_marks, learning_settings, saved, take_back
+from rankloom.collection import concepts as stored_concepts
+from rankloom.collection import models as stored_models
+from rankloom.collection.marks import asked, last_mark, marks
+from rankloom.collection.models import Model
+from rankloom.collection.pictures import kept_picture
 from rankloom.collection.query import Query
-from rankloom.core import RankingData
+from rankloom.collection.saved import SavedSearch
+from rankloom.core import FloatArray, RankingData
 from rankloom.engine import models
-from rankloom.engine.answers import Answer, Found
-from rankloom.engine.concepts import ConceptInfo, concepts_of, drop_concept, load_concept, make_concept
-from rankloom.engine.curve import learning_curve
-from rankloom.engine.drafts import DraftResult, draft_results, keep_draft
-from rankloom.engine.library import online_ranker
-from rankloom.engine.models import Model
-from rankloom.engine.pictures import kept_thumbnail
+from rankloom.engine.active import most_uncertain
+from rankloom.engine.concepts import ConceptInfo, concepts_of, load_concept, make_concept
+from rankloom.engine.encoding import crop
+from rankloom.engine.explanation import Explanation
+from rankloom.engine.index import Index
+from rankloom.engine.interleave import InterleavingResult, interleave, interleaving_results
+from rankloom.engine.learning_curve import learning_curve
+from rankloom.engine.neighbors import NeighborGraph
+from rankloom.engine.online_weights import WeightState, online_ranker
+from rankloom.engine.options import SearchOptions
+from rankloom.engine.pipeline import Pipeline
+from rankloom.engine.ranking import Ranking
+from rankloom.engine.results import Results
 from rankloom.engine.scorers import Scorer, WeightScorer
-from rankloom.engine.searching import SearchEngine
-from rankloom.engine.suggesting import most_telling
-from rankloom.evaluation.interleaving import team_draft
-from rankloom.evaluation.significance import Comparison
+from rankloom.engine.snapshot import Snapshot
+from rankloom.evaluation import Comparison
+from rankloom.features import Features
 from rankloom.rankers import Ranker
 
 if TYPE_CHECKING:
     from rankloom.concepts import Ranked
 
-__all__ = ["Engine", "SavedSearch"]
+__all__ = ["Engine"]
+
+_DEFAULT = SearchOptions()
 
 
-class SavedSearch(NamedTuple):
-    """A query with a name."""
-
-    name: str
-    query: Query
-    user: str
-    at: str
-
-
-class Engine(SearchEngine):
+class Engine:
     r"""Exact search over a collection that learns from every mark.
 
-    The score of an item is \(\sum_e w_e \phi_e(q, p)\) over experts, with the library weights w that all marks have
-    taught. Marks of the same query teach a kernel machine that works at once. With the neighbour graph an item also
-    has a part in the scores of its neighbours: \(f = (I - \alpha S)^{-1} y\), y the scores of the best items.
+    The score of an item is \(\sum_e w_e \phi_e(q, p)\) over experts, with the online weights w that all marks have
+    taught. Marks of the same query teach a kernel machine that works at once. With the neighbor graph an item also has
+    a part in the scores of its neighbors: \(f = (I - \alpha S)^{-1} y\), y the scores of the best items.
 
-    It may be used from several threads.
+    It may be used from several threads. Searching writes nothing to disk.
 
     Parameters
     ----------
@@ -69,51 +71,136 @@ class Engine(SearchEngine):
     >>> place = tempfile.TemporaryDirectory()
     >>> pictures = pathlib.Path(place.name, "pictures")
     >>> pictures.mkdir()
-    >>> for colour in ("red", "orange", "blue"):
-    ...     Image.new("RGB", (64, 48), colour).save(pictures / f"{colour}.png")
+    >>> for color in ("red", "orange", "blue"):
+    ...     Image.new("RGB", (64, 48), color).save(pictures / f"{color}.png")
     >>> with Collection(pathlib.Path(place.name, "c"), create=True) as collection:
     ...     _ = index(collection, [pictures], preset="paper36", workers=0)
     ...     engine = Engine(collection)
     ...     query = Query("blue red")
-    ...     before = [pathlib.Path(found.path).name for found in engine.search(query)]
+    ...     before = [pathlib.Path(hit.path).name for hit in engine.search(query)]
     ...     _ = engine.feedback(query, [Mark(engine.search(query)[1].id, 1.0)])
-    ...     after = [pathlib.Path(found.path).name for found in engine.search(query)]
+    ...     after = [pathlib.Path(hit.path).name for hit in engine.search(query)]
     >>> before, after
     (['blue.png', 'red.png'], ['red.png', 'blue.png', 'orange.png'])
     >>> place.cleanup()
     """
+
+    def __init__(
+        self, collection: Collection, weights: Mapping[str, float] | None = None, *, index: Index | None = None
+    ):
+        self.collection = collection
+        self._pipeline = Pipeline(collection, weights, index)
+        self._encoder, self._weights = self._pipeline.encoder, self._pipeline.weights
+
+    # Searching -------------------------------------------------------------------------------------------------------
+
+    def snapshot(self) -> Snapshot:
+        """What is in the collection now; searches look for changes themselves."""
+        return self._pipeline.snapshots.current()
+
+    def features(self, query: Query) -> Features:
+        """The lazy matrix phi of a query: one row an item, one column an expert."""
+        snapshot = self.snapshot()
+        return self._encoder.encode(query, snapshot).features(snapshot)
+
+    def scores(self, query: Query) -> FloatArray:
+        """What the experts say of every item, without marks and neighbors."""
+        return self._pipeline.base(query).scores
+
+    def rank(self, query: Query, options: SearchOptions = _DEFAULT) -> Ranking:
+        """All scores of a query and what they are made of."""
+        return self._pipeline.rank(self._pipeline.view(), query, options)
+
+    def search(self, query: Query, k: int = 20, options: SearchOptions = _DEFAULT) -> Results:
+        """The best k items; with filters alone the items that pass them, the newest first.
+
+        Parameters
+        ----------
+        query : words, examples, filters.
+        k : how many hits.
+        options : how to search.
+        """
+        if k < 1:
+            raise ValueError(f"k must be at least 1, got {k!r}")
+        return (self._pipeline.listed if query.lists else self._pipeline.search)(query, k, options)
+
+    def explain(self, query: Query, items: Sequence[int], options: SearchOptions = _DEFAULT) -> list[Explanation]:
+        """What each expert, mark, neighbor and reranker added to the scores of items: parts that sum to each of them.
+
+        Parameters
+        ----------
+        query, options : of the search whose scores these are.
+        items : any items, hits or not.
+        """
+        ranking = self.rank(query, options)
+        for item in items:
+            if not 1 <= item <= len(ranking.scores):
+                raise KeyError(f"there is no item {item}")
+        arranged = self._pipeline.arranged(ranking, replace(options, diversity=0.0))
+        return [arranged.why(item - 1) for item in items]
+
+    def compare(self, query: Query, a: int, b: int, options: SearchOptions = _DEFAULT) -> Explanation:
+        """Why item a is above item b: the differences of what each part added, largest first; they sum to that of the
+        scores."""
+        of_a, of_b = self.explain(query, (a, b), options)
+        return of_a.minus(of_b)
+
+    def suggest(self, query: Query, n: int = 5, options: SearchOptions = _DEFAULT) -> Results:
+        """The items whose mark would teach most: those of which it is least sure, and unlike each other.
+
+        Parameters
+        ----------
+        query : what is looked for.
+        n : how many.
+        options : as for `search`.
+        """
+        if n < 1:
+            raise ValueError(f"n must be at least 1, got {n!r}")
+        ranking = self.rank(query, options)
+        allowed = self._pipeline.allowed(ranking)
+        allowed[ranking.judgements.rows()] = False
+        column = partial(self._pipeline.similarities.to_item, ranking.view)
+        rows = most_uncertain(ranking, allowed, n, lambda row: column(row + 1))
+        hits = tuple(self._pipeline.hits(rows, total=ranking.total))
+        return Results(
+            hits, int(allowed.sum()), diffused=ranking.diffused is not None, marks=ranking.judgements.n_marks
+        )
 
     # Marks -----------------------------------------------------------------------------------------------------------
 
     def feedback(
         self, query: Query, given: Iterable[Mark | tuple[int, float]], user: str = "", *, shown: Sequence[int] = ()
     ) -> list[int]:
-        """Take marks of results; they are on disk when this returns their numbers.
+        """Take marks of hits, and learn from them; they are on disk when this returns their numbers.
 
         Parameters
         ----------
         query : what was asked.
         given : marks: grade 1 for right, 0 for wrong, any grade between or above.
         user : who marks.
-        shown : the items in the order in which they were shown; those above a right one that stay unmarked were
-            passed over.
+        shown : the items in the order in which they were shown; unmarked ones above a right one were skipped.
         """
-        self.features(self._examples.keyed(query))  # a query that cannot be asked cannot be marked
-        kept = self._examples.keyed(query, keep=True)
-        wanted = [Mark(*one) for one in given]
-        return add_marks(self.collection, kept.qid, wanted, user, query=json.dumps(kept.to_json()), shown=list(shown))
+        snapshot = self.snapshot()
+        self._encoder.encode(query, snapshot)  # a query that cannot be asked cannot be marked
+        kept = self._encoder.kept(query)
+        numbers = add_marks(
+            self.collection, kept.qid, [Mark(*mark) for mark in given], user,
+            query=json.dumps(kept.to_json()), shown=list(shown),
+        )  # fmt: skip
+        self._weights.view(snapshot, store=True)
+        return numbers
 
     def prefer(self, query: Query, better: int, worse: int, user: str = "") -> int:
         """Say that one item answers a query better than another."""
         return self.feedback(query, [Mark(better, 1.0, worse)], user)[0]
 
     def undo(self, query: Query | None = None, user: str = "", *, mark: int | None = None) -> int | None:
-        """Take back a mark: the given one, or the last of the user, of a query if one is given; None if there is none.
+        """Undo a mark: the given one, or the last of the user, of a query if one is given; None if there is none.
 
-        It is then as if it had never been given.
+        It restores the exact prior state.
         """
         if mark is None:
-            qid = None if query is None else self._examples.keyed(query).qid
+            qid = None if query is None else self._encoder.keyed(query).qid
             mark = last_mark(self.collection, qid, user)
             if mark is None:
                 return None
@@ -121,26 +208,38 @@ class Engine(SearchEngine):
         return mark
 
     def marks(self, query: Query | None = None, user: str | None = None) -> list[StoredMark]:
-        """The marks that stand, of one query or user if given."""
-        return stored_marks(self.collection, None if query is None else self._examples.keyed(query).qid, user)
+        """The active marks, of one query or user if given."""
+        return marks(self.collection, None if query is None else self._encoder.keyed(query).qid, user)
 
     def asked(self, qid: str) -> Query | None:
         """The query behind a name in the log of marks, if it has marks."""
         return asked(self.collection, qid)
 
-    def upload(self, image: NDArray[Any]) -> str:
-        """Keep a picture for queries, `Example(picture=key)`; returns its key."""
-        return self._examples.keep(image, sorted(self.snapshot().vectors))
+    def learning_curve(self) -> list[dict[str, Any]]:
+        """For every judged query in order how its marked items are ordered: by the starting weights and by those that
+        were learned before its first mark."""
+        snapshot = self.snapshot()
+        return learning_curve(self.collection, self._weights.phi(snapshot), self._weights.online(snapshot))
 
-    # Settings, models, concepts --------------------------------------------------------------------------------------
+    # Weights ---------------------------------------------------------------------------------------------------------
 
-    def set_weight(self, name: str, value: float) -> None:
+    @property
+    def weight_state(self) -> WeightState:
+        """The weights of all experts: now, at the start, which are locked, and from how many marks."""
+        return self._weights.state(self.snapshot())
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """The weights of the experts now."""
+        return dict(self._pipeline.view().weights)
+
+    def set_weight(self, name: str, weight: float) -> None:
         """Set the weight of an expert by hand; it is locked then, learning leaves it alone."""
-        self._settings.lock(self._known(name), value)
+        learning_settings.lock_weight(self.collection, self._known(name), weight)
 
     def lock(self, name: str, locked: bool = True) -> None:
         """Keep the weight of an expert as it is now, or let it follow the marks again."""
-        self._settings.lock(self._known(name), self.weights[name] if locked else None)
+        learning_settings.lock_weight(self.collection, self._known(name), self.weights[name] if locked else None)
 
     def learn_with(self, online: str) -> None:
         """Choose the online ranker that follows every mark: opr, opar1 (at first), opar2, ogdr or arow.
@@ -148,11 +247,11 @@ class Engine(SearchEngine):
         All marks are learned again with it.
         """
         online_ranker(online)  # refuses what does not learn so
-        self._settings.learn_with(online)
+        learning_settings.set_online_ranker(self.collection, online)
 
-    def reset_library(self) -> None:
-        """Let the library weights start again; marks up to now teach them nothing more, but are kept."""
-        self._settings.start_again()
+    def reset_weights(self) -> None:
+        """Let the weights start again; marks up to now teach them nothing more, but are kept."""
+        learning_settings.restart_learning(self.collection)
 
     def _known(self, name: str) -> str:
         names = self.snapshot().names
@@ -160,29 +259,30 @@ class Engine(SearchEngine):
             raise ValueError(f"there is no expert {name!r}; the experts are {', '.join(names)}")
         return name
 
-    def saved(self, user: str = "") -> list[SavedSearch]:
-        """The saved searches of a user."""
-        rows = self.collection.db.execute(
-            "SELECT name, query, user, at FROM saved WHERE user = ? ORDER BY name", (user,)
-        ).fetchall()
-        return [SavedSearch(name, Query.from_json(json.loads(query)), who, at) for name, query, who, at in rows]
+    # Pictures and saved searches -------------------------------------------------------------------------------------
 
-    def save_search(self, name: str, query: Query, user: str = "") -> None:
-        """Keep a query by a name; one of the same name is replaced."""
-        check_name(name, "a saved search")
-        kept = json.dumps(self._examples.keyed(query, keep=True).to_json())
-        with self.collection.transaction() as db:
-            db.execute("INSERT OR REPLACE INTO saved VALUES (?, ?, ?, ?)", (user, name, kept, now()))
-
-    def forget_search(self, name: str, user: str = "") -> None:
-        """Forget a saved search."""
-        with self.collection.transaction() as db:
-            if not db.execute("DELETE FROM saved WHERE user = ? AND name = ?", (user, name)).rowcount:
-                raise ValueError(f"there is no saved search {name!r}")
+    def upload(self, image: NDArray[Any], region: tuple[float, float, float, float] | None = None) -> str:
+        """Keep a picture, or a region of it, for queries, `Example(picture=key)`; returns its key."""
+        part = image if region is None else crop(image, region)
+        return self._encoder.keep(part, sorted(self.snapshot().vectors))
 
     def picture(self, key: str) -> bytes:
         """A kept picture as a JPEG."""
-        return kept_thumbnail(self.collection, key)
+        return kept_picture(self.collection, key).jpeg
+
+    def saved(self, user: str = "") -> list[SavedSearch]:
+        """The saved searches of a user."""
+        return saved.saved_searches(self.collection, user)
+
+    def save_search(self, name: str, query: Query, user: str = "") -> None:
+        """Keep a query by a name; one of the same name is replaced."""
+        saved.save_search(self.collection, name, self._encoder.kept(query), user)
+
+    def forget_search(self, name: str, user: str = "") -> None:
+        """Delete a saved search."""
+        saved.forget_search(self.collection, name, user)
+
+    # Concepts --------------------------------------------------------------------------------------------------------
 
     def concepts(self) -> list[ConceptInfo]:
         """The concepts of the collection."""
@@ -203,8 +303,7 @@ class Engine(SearchEngine):
         for item in (*positive, *(negative or ())):
             if not 1 <= item <= snapshot.n_items:
                 raise ValueError(f"there is no item {item}")
-        make_concept(self.collection, name, positive, negative, method=method, vectors=snapshot.vectors)
-        return next(one for one in self.concepts() if one.name == name)
+        return make_concept(self.collection, name, positive, negative, method=method, vectors=snapshot.vectors)
 
     def rank_concept(self, name: str, k: int = 20) -> Ranked:
         """The best items of a concept; a cascade asks most of its models of few items only."""
@@ -212,14 +311,14 @@ class Engine(SearchEngine):
         return load_concept(self.collection, name).rank(snapshot.vectors, k, np.flatnonzero(snapshot.present))
 
     def drop_concept(self, name: str) -> None:
-        """Forget a concept."""
-        drop_concept(self.collection, name)
+        """Delete a concept."""
+        stored_concepts.drop_concept(self.collection, name)
 
     # Models ----------------------------------------------------------------------------------------------------------
 
     def judged(self) -> RankingData:
-        """All marks that stand, as rows of phi with grades and queries."""
-        return models.judged(self.collection, self._phi(self.snapshot()))
+        """All active marks, as rows of phi with grades and queries."""
+        return models.judged_rows(self.collection, self._weights.phi(self.snapshot()))
 
     def train(self, ranker: str = "rlr", params: Mapping[str, Any] | None = None) -> Model:
         """Fit any ranker on all marks; it is put in use unless it is worse on queries left out than what is in use.
@@ -228,102 +327,67 @@ class Engine(SearchEngine):
         ----------
         ranker, params : a short name of `RANKERS` and its parameters.
         """
-        view = self._view()
-        scorer = view.scorer(Query())
+        view = self._pipeline.view()
+        scorer = view.scorer_for(Query())
         return models.train_model(self.collection, self.judged(), scorer, view.weights, ranker, params)
 
     def models(self) -> list[Model]:
         """All versions, oldest first."""
-        return models.list_models(self.collection)
+        return stored_models.list_models(self.collection)
 
     def compare_models(self, numbers: Sequence[int] = ()) -> Comparison:
-        """Compare models (all unless given) and the library weights on all marks: AP of each query."""
+        """Compare models (all unless given) and the online weights on all marks: AP of each query."""
         data = self.judged()
-        wanted = [*numbers] or [one.id for one in self.models()]
+        numbers = [*numbers] or [model.id for model in self.models()]
         scorers: dict[str, Scorer] = {"library": WeightScorer(self.weights)}
-        scorers |= {f"model {number}": models.load_scorer(self.collection, number) for number in wanted}
+        scorers |= {f"model {number}": models.load_scorer(self.collection, number) for number in numbers}
         return models.compare_scorers(data, scorers)
 
     def ranker(self, number: int | None = None) -> Ranker:
-        """The ranker of a model, to be saved; None for the library weights, as a linear ranker."""
+        """The ranker of a model, to be saved; None for the online weights, as a linear ranker."""
         if number is not None:
             return models.load_scorer(self.collection, number).ranker
         weights = self.weights
         return models.linear_ranker([*weights], [*weights.values()])
 
     def use(self, number: int | None) -> None:
-        """Put a version in use; None for the weights that follow every mark from the start."""
-        models.use_model(self.collection, number)
+        """Put a version in use; None for the online weights."""
+        stored_models.use_model(self.collection, number)
 
     def rollback(self) -> int | None:
         """Return to what was in use before; returns its number."""
-        return models.roll_back(self.collection)
+        return stored_models.roll_back(self.collection)
 
-    def interleave(self, query: Query, against: int | None, k: int = 20, user: str = "") -> Answer:
-        """The results of what is in use and of another model as one list, fairly mixed; marks then say which is better.
+    def interleave(self, query: Query, against: int | None, k: int = 20, user: str = "") -> Results:
+        """The hits of what is in use and of another model as one list, fairly mixed; marks then say which is better.
 
         Parameters
         ----------
         query : what is looked for.
-        against : a model; None for the library weights.
-        k : how many results.
+        against : a model; None for the online weights.
+        k : how many hits.
         user : who searches.
         """
-        used = models.model_in_use(self.collection)
-        if against == used:
-            raise ValueError("a model cannot be compared with itself: it is the one in use")
-        kept = self._examples.keyed(query, keep=True)
-        view = self._view()
-        rankings = [
-            self._rank(view, kept, user),
-            self._rank(replace(view, model=(None, None)), kept, user)
-            if against is None
-            else self._rank(view, kept, user, model=against),
-        ]
-        lists = [(self._ordered(ranking)[0][: 2 * k] + 1).tolist() for ranking in rankings]
-        items, teams = team_draft(lists[0], lists[1], k)
-        number = keep_draft(self.collection, kept.qid, user, (used, against), items, teams)
-        total = rankings[0].total
-        found = tuple(
-            Found(place, item.id, item.path, float(total[item.id - 1]), item.start, item.end, team=int(team))
-            for place, (item, team) in enumerate(zip(self.collection.items(items), teams, strict=True), 1)
-        )
-        return Answer(found, len(lists[0]), draft=number)
+        return interleave(self.collection, self._pipeline, query, against, k, user)
 
-    def draft_results(self) -> list[DraftResult]:
-        """Which of two models people prefer, by the marks of interleaved lists; valid whenever one looks."""
-        return draft_results(self.collection)
+    def interleaving_results(self) -> list[InterleavingResult]:
+        """Which of two models people prefer, by the marks of interleaved lists; it may be read at any time."""
+        return interleaving_results(self.collection)
 
-    # What to ask -----------------------------------------------------------------------------------------------------
+    # Keeping up ------------------------------------------------------------------------------------------------------
 
-    def suggest(
-        self, query: Query, n: int = 5, user: str = "", *, diffusion: bool = True, follow: bool = True
-    ) -> Answer:
-        """The items whose mark would teach most: those of which it is least sure, and unlike each other.
+    @property
+    def graph_ready(self) -> bool:
+        """Whether the neighbor graph is there for all items."""
+        return self._pipeline.diffusion.complete(self.snapshot())
+
+    def refresh(self, progress: Callable[[int, int, str], None] = lambda done, total, text: None) -> NeighborGraph:
+        """Bring the neighbor graph and the online weights up to date, and keep both with the collection.
+
+        The graph is made with the weights of the start, and anew when a model with other weights is in use.
 
         Parameters
         ----------
-        query : what is looked for.
-        n : how many.
-        user : whose marks are followed.
-        diffusion, follow : as for `search`.
+        progress : called with the number of items done, of all, and a text.
         """
-        if n < 1:
-            raise ValueError(f"n must be at least 1, got {n!r}")
-        ranking = self.rank(query, user=user, diffusion=diffusion, follow=follow)
-        allowed = self._allowed(ranking)
-        allowed[[item - 1 for item in ranking.told.grades]] = False
-        chosen = most_telling(ranking, allowed, n, lambda row: self._column(ranking.view, row + 1))
-        total = ranking.total
-        found = tuple(
-            Found(place, item.id, item.path, float(total[item.id - 1]), item.start, item.end)
-            for place, item in enumerate(self.collection.items((chosen + 1).tolist()), 1)
-        )
-        return Answer(found, int(allowed.sum()), None, ranking.spread is not None, ranking.told.n_marks)
-
-    def learning_curve(self) -> list[dict[str, Any]]:
-        """For every judged query in order how its marked items are ordered: by the starting weights and by those that
-        were learned before its first mark."""
-        view = self._view()
-        assert self._library is not None
-        return learning_curve(self.collection, self._phi(view.snapshot), self._library)
+        return self._pipeline.diffusion.build(self._weights.view(self.snapshot(), store=True), progress)

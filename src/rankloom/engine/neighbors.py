@@ -1,4 +1,4 @@
-"""The neighbour graph of a collection, and scores that spread over it."""
+"""The neighbor graph of a collection, and diffusion of scores over it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scipy.sparse.linalg import cg
 
 from rankloom.core import FloatArray
 
-__all__ = ["RESOLUTION", "Neighbours", "build_neighbours"]
+__all__ = ["RESOLUTION", "NeighborGraph", "build_graph"]
 
 # Similarities closer than this are taken for equal. Rounding in single precision depends on the processor; an order
 # that hung on it would depend on the machine that added an item.
@@ -21,7 +21,7 @@ RESOLUTION = 2.0**-14
 
 
 @dataclass(frozen=True, eq=False)
-class Neighbours:
+class NeighborGraph:
     r"""The k nearest items of every item, by a similarity that the caller chose; nearest first.
 
     An edge weighs \(1 / r\) for the r-th nearest; \(W = (A + A^\top) / 2\) and \(S = D^{-1/2} W D^{-1/2}\). Ranks
@@ -29,7 +29,7 @@ class Neighbours:
 
     Parameters
     ----------
-    ids : array of shape (n, k), row numbers; -1 where an item has fewer neighbours.
+    ids : array of shape (n, k), row numbers; -1 where an item has fewer neighbors.
     similarities : array of the same shape; -inf there.
 
     References
@@ -44,7 +44,7 @@ class Neighbours:
         return len(self.ids)
 
     def lost(self, present: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Which items have a neighbour that is gone, or none though they are there."""
+        """Which items have a neighbor that is gone, or none though they are there."""
         there = self.ids >= 0
         gone = (there & ~present[self.ids]).any(axis=1)
         return np.asarray(present[: len(self)] & (gone | ~there.any(axis=1)))
@@ -69,29 +69,29 @@ class Neighbours:
 
         Parameters
         ----------
-        start : y, what the query says of each item before its neighbours are asked; mostly 0.
-        alpha : how much neighbours say, from 0 to below 1.
+        start : y, what the query says of each item before its neighbors are asked; mostly 0.
+        alpha : how much neighbors say, from 0 to below 1.
         operator : S, if it is at hand.
         tol : relative size of the residual of the conjugate gradients.
         """
         if not 0 <= alpha < 1:
             raise ValueError(f"alpha must be from 0 to below 1, got {alpha!r}")
         S = self.operator() if operator is None else operator
-        found, failed = cg(diags_array(np.ones(len(self))) - alpha * S, start, rtol=tol, maxiter=1000)
+        diffused, failed = cg(diags_array(np.ones(len(self))) - alpha * S, start, rtol=tol, maxiter=1000)
         if failed:
             raise ValueError("the diffusion did not converge; take a smaller alpha")
-        return np.asarray(found, dtype=np.float64)
+        return np.asarray(diffused, dtype=np.float64)
 
 
-def build_neighbours(
+def build_graph(
     similarities_of: Callable[[int], NDArray[Any]],
     present: NDArray[np.bool_],
     k: int = 10,
     *,
-    known: Neighbours | None = None,
+    known: NeighborGraph | None = None,
     progress: Callable[[int, int, str], None] = lambda done, total, text: None,
-) -> Neighbours:
-    """The exact k nearest neighbours of every item that has a file, the same whatever was known before.
+) -> NeighborGraph:
+    """The exact k nearest neighbors of every item that has a file, the same whatever was known before.
 
     Similarities are rounded to multiples of `RESOLUTION`; equal ones are ordered by row number.
 
@@ -100,14 +100,14 @@ def build_neighbours(
     similarities_of : the similarity of all items to one, of the size of 1; symmetric. -inf keeps an item out, where a
         choice of candidates was made before; the graph is as good as that choice then.
     present : which items count.
-    k : how many neighbours.
-    known : an earlier graph of the first items: only new items are asked for, and items that lost a neighbour.
+    k : how many neighbors.
+    known : an earlier graph of the first items: only new items are asked for, and items that lost a neighbor.
     progress : called with the number of items done, of all, and a text.
 
     Examples
     --------
     >>> points = np.array([0.0, 1.0, 1.5, 9.0])
-    >>> build_neighbours(lambda item: -np.abs(points - points[item]), np.ones(4, dtype=bool), 2).ids.tolist()
+    >>> build_graph(lambda item: -np.abs(points - points[item]), np.ones(4, dtype=bool), 2).ids.tolist()
     [[1, 2], [2, 0], [1, 0], [2, 1]]
     """
     n = len(present)
@@ -131,7 +131,7 @@ def build_neighbours(
         _enter(ids, best, closer, item, similarity[closer])
         if done % 50 == 0:
             progress(done, len(asked), "neighbours")
-    return Neighbours(ids, best)
+    return NeighborGraph(ids, best)
 
 
 def _rounded(similarity: NDArray[Any]) -> NDArray[np.float32]:

@@ -10,8 +10,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from rankloom.core import FloatArray, IntArray
+from rankloom.engine.explanation import Part, expert_part
 from rankloom.features import Features
-from rankloom.rankers import AdditiveRanker, Ranker, ranker_from_json, ranker_to_json
+from rankloom.rankers import AdditiveRanker, LinearRanker, Ranker, ranker_from_json, ranker_to_json
 
 __all__ = ["RankerScorer", "Scorer", "WeightScorer"]
 
@@ -23,7 +24,7 @@ class Scorer(Protocol):
         """A score for every row, or for some."""
         ...
 
-    def parts(self, phi: Features, row: int) -> dict[str, float]:
+    def parts(self, phi: Features, row: int) -> list[Part]:
         """What each expert adds to the score of a row."""
         ...
 
@@ -43,14 +44,14 @@ class WeightScorer:
                 total += weight * phi.column(place, rows)
         return total
 
-    def parts(self, phi: Features, row: int) -> dict[str, float]:
+    def parts(self, phi: Features, row: int) -> list[Part]:
         """What each expert adds to the score of a row."""
-        found = {
+        values = {
             name: self.weights[name] * float(phi.column(place, [row])[0])
             for place, name in enumerate(phi.names)
             if self.weights.get(name, 0.0) != 0
         }
-        return {name: value for name, value in found.items() if value != 0}
+        return [expert_part(name, value) for name, value in values.items() if value != 0]
 
 
 @dataclass(frozen=True)
@@ -72,29 +73,30 @@ class RankerScorer:
 
     def scores(self, phi: Features, rows: IntArray | None = None) -> FloatArray:
         """A score for every row, or for some."""
-        mine = self._columns(phi, rows)
-        return self.scale * self.ranker.predict(mine) + WeightScorer(self.kept).scores(phi, rows)
+        return self.scale * self.ranker.predict(self._columns(phi, rows)) + WeightScorer(self.kept).scores(phi, rows)
 
-    def parts(self, phi: Features, row: int) -> dict[str, float]:
+    def parts(self, phi: Features, row: int) -> list[Part]:
         """What each expert adds to the score of a row.
 
         Where the score is no sum over experts, it is taken apart by setting one expert after the other to 0; what is
         left is the part "start".
         """
-        mine = self._columns(phi, np.array([row]))
-        values = np.array([float(mine.column(place)[0]) for place in range(len(self.names))])
-        found: dict[str, float] = {}
+        columns = self._columns(phi, np.array([row]))
+        values = np.array([float(columns.column(place)[0]) for place in range(len(self.names))])
+        added: dict[str, float] = {}
+        start = 0.0
         if isinstance(self.ranker, AdditiveRanker):
             for j in self.ranker.used_features.tolist():
-                found[self.names[j]] = self.scale * float(self.ranker.contribution(j, values[[j]])[0])
+                added[self.names[j]] = self.scale * float(self.ranker.contribution(j, values[[j]])[0])
         else:
             steps = np.tril(np.ones((len(values) + 1, len(values))), -1) * values
             scores = self.scale * self.ranker.predict(steps)
-            found = dict(zip(self.names, np.diff(scores).tolist(), strict=True))
-            found["start"] = float(scores[0])
-        for name, value in WeightScorer(self.kept).parts(phi, row).items():
-            found[name] = found.get(name, 0.0) + value
-        return {name: value for name, value in found.items() if value != 0}
+            added = dict(zip(self.names, np.diff(scores).tolist(), strict=True))
+            start = float(scores[0])
+        for part in WeightScorer(self.kept).parts(phi, row):
+            added[part.name] = added.get(part.name, 0.0) + part.value
+        parts = [expert_part(name, value) for name, value in added.items()]
+        return [part for part in (*parts, Part("other", "start", start)) if part.value != 0]
 
     def _columns(self, phi: Features, rows: IntArray | None) -> Features:
         place = {name: at for at, name in enumerate(phi.names)}
@@ -108,12 +110,20 @@ class RankerScorer:
         columns = {name: partial(wanted.column, place[name]) for name in self.names}
         return Features(columns, n_rows=len(wanted))
 
+    @property
+    def linear_weights(self) -> dict[str, float] | None:
+        """The weights of the experts, if the ranker is linear."""
+        if not isinstance(self.ranker, LinearRanker):
+            return None
+        coef = self.scale * self.ranker.coef_
+        return {**self.kept, **dict(zip(self.names, coef.tolist(), strict=True))}
+
     def to_json(self) -> dict[str, Any]:
         """As plain values."""
         ranker = ranker_to_json(self.ranker)
         return {"ranker": ranker, "names": [*self.names], "scale": self.scale, "kept": dict(self.kept)}
 
     @classmethod
-    def from_json(cls, found: Mapping[str, Any]) -> RankerScorer:
+    def from_json(cls, state: Mapping[str, Any]) -> RankerScorer:
         """Read what `to_json` wrote."""
-        return cls(ranker_from_json(found["ranker"]), tuple(found["names"]), found["scale"], found["kept"])
+        return cls(ranker_from_json(state["ranker"]), tuple(state["names"]), state["scale"], state["kept"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -12,20 +12,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.collection import Collection, measured
+from rankloom.collection import Collection
+from rankloom.collection.contents import State, change_counter, face_counts, reading, state_of
 from rankloom.collection.query import Query
+from rankloom.collection.statistics import corpus_statistics
+from rankloom.collection.text_files import TextIndexes, grown_indexes, text_indexes
 from rankloom.core import FloatArray, IntArray
 from rankloom.engine.concepts import ConceptScores, concept_scores
-from rankloom.experts import Expert, Sighting, expert_features, experts_of
+from rankloom.engine.explanation import CONCEPT, FACES, TAGS, TEXT
+from rankloom.experts import EncodedExample, Expert, expert_features, experts_of
 from rankloom.experts.distances import DISTANCES, add_similarities
 from rankloom.features import Features
 from rankloom.text import TextIndex
 from rankloom.text.tokens import place_terms
 
-__all__ = ["CONCEPT", "FACES", "TAGS", "TEXT", "Snapshot", "state_of", "take_snapshot"]
+__all__ = ["Snapshot", "SnapshotSource", "take_snapshot"]
 
-TEXT, TAGS, FACES, CONCEPT = "text.bm25", "tags.bm25", "faces", "concept."
-_TEXT_FILE, _TAGS_FILE = "texts.index", "tags.index"
 # Words for people in the languages of our captions: pictures with faces answer them, whatever their captions say.
 _PEOPLE_WORDS = """
 face faces portrait person people man men woman women boy girl child children crowd
@@ -35,45 +37,45 @@ cara retrato persona gente hombre mujer niño niña
 人 脸 人物 男人 女人 孩子
 """
 _PEOPLE = frozenset(place_terms(_PEOPLE_WORDS).terms)
-
-
-_FIXED = 4  # where the part of a state begins that says how items are described, not which there are
+_BM25_SCALE = 5.0
 
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """Vectors, scales, texts and flags of all items.
+    """Vectors, scales, texts and flags of all items. It never changes.
 
     Parameters
     ----------
     state : what it was made from; equal states hold equal things.
-    n_items : the number of rows.
     vectors : by descriptor, memory-mapped.
     scales : of each distance, by descriptor.
     present : for every item whether a file holds it.
     faces : the number of faces of every item, NaN where it is not known.
-    text, tags : the words of people, and automatic ones.
+    texts : the words of people, and automatic tags.
     concepts : the scores of items by concept.
     counted : how many of the first items the statistics were taken from.
     """
 
-    state: tuple[Any, ...]
-    n_items: int
+    state: State
     vectors: Mapping[str, NDArray[Any]]
     scales: Mapping[str, Mapping[str, float]]
     present: NDArray[np.bool_]
     faces: FloatArray
-    text: TextIndex
-    tags: TextIndex
+    texts: TextIndexes
     concepts: Mapping[str, ConceptScores]
     counted: int
 
     @property
+    def n_items(self) -> int:
+        """The number of rows."""
+        return self.state.n_items
+
+    @cached_property
     def experts(self) -> list[Expert]:
         """The visual experts."""
         return experts_of(sorted(self.vectors))
 
-    @property
+    @cached_property
     def names(self) -> list[str]:
         """The columns of phi."""
         concepts = [f"{CONCEPT}{name}" for name in sorted(self.concepts)]
@@ -82,12 +84,18 @@ class Snapshot:
     @cached_property
     def basis(self) -> str:
         """What phi depends on beside the query and the item: another basis gives other numbers."""
-        return json.dumps([self.counted, self.scales, self.state[_FIXED:]], sort_keys=True, default=str)
+        described = [*self.state.concepts, *self.state.descriptors]
+        return json.dumps([self.counted, self.scales, described], sort_keys=True, default=str)
+
+    @cached_property
+    def content(self) -> tuple[Any, ...]:
+        """What phi of all items depends on beside the query."""
+        return self.basis, self.n_items, self.state.n_texts, self.state.last_text
 
     def features(
         self,
         query: Query,
-        sightings: Sequence[Sighting],
+        examples: Sequence[EncodedExample],
         faces: Sequence[float],
         rows: IntArray | None = None,
     ) -> Features:
@@ -96,18 +104,19 @@ class Snapshot:
         Parameters
         ----------
         query : what is asked for.
-        sightings : its examples, described.
+        examples : its encoded examples.
         faces : the number of faces of each wanted example, NaN where it is not known.
         rows : the items that it is about, unless all; it then takes memory for these only.
         """
-        experts = self.experts
         vectors = self.vectors if rows is None else {name: stored[rows] for name, stored in self.vectors.items()}
         n_rows = self.n_items if rows is None else len(rows)
-        visual = expert_features(experts, vectors, self.scales, sightings, n_rows)
-        columns: dict[str, Any] = {expert.name: partial(visual.column, place) for place, expert in enumerate(experts)}
+        visual = expert_features(self.experts, vectors, self.scales, examples, n_rows)
+        columns: dict[str, Any] = {
+            expert.name: partial(visual.column, place) for place, expert in enumerate(self.experts)
+        }
         others: dict[str, Any] = {
-            TEXT: _TextColumn(self.text, query, self.n_items),
-            TAGS: _TextColumn(self.tags, query, self.n_items),
+            TEXT: _TextColumn(self.texts.text, query, self.n_items),
+            TAGS: _TextColumn(self.texts.tags, query, self.n_items),
             FACES: partial(self._face_column, query, faces),
             **{f"{CONCEPT}{name}": self.concepts[name] for name in sorted(self.concepts)},
         }
@@ -117,25 +126,25 @@ class Snapshot:
 
     def _face_column(self, query: Query, faces: Sequence[float], rows: IntArray) -> FloatArray:
         """As many faces as the examples have; some faces, where the words are about people."""
-        here = self.faces[rows]
-        found = np.zeros(len(rows))
+        counts = self.faces[rows]
+        column = np.zeros(len(rows))
         known = [count for count in faces if not np.isnan(count)]
         if known:
-            found = np.mean([np.exp(-np.abs(here - count)) for count in known], axis=0)
+            column = np.mean([np.exp(-np.abs(counts - count)) for count in known], axis=0)
         elif query.text and _PEOPLE.intersection(place_terms(query.text).terms):
-            found = 1.0 - np.exp(-here)
-        return np.nan_to_num(found, nan=0.0)
+            column = 1.0 - np.exp(-counts)
+        return np.nan_to_num(column, nan=0.0)
 
     def similarity(
-        self, vectors: Mapping[str, NDArray[Any]], weights: Mapping[str, float], rows: IntArray | None = None
+        self, vectors: Mapping[str, NDArray[Any]], weights: Mapping[str, float], rows: IntArray | slice | None = None
     ) -> NDArray[np.float32]:
         """The weighted similarity of all items, or of some, to a described picture; each descriptor is read once."""
-        total = np.zeros(self.n_items if rows is None else len(rows), dtype=np.float32)
+        total = np.zeros(len(self.present if rows is None else self.present[rows]), dtype=np.float32)
         for name, stored in self.vectors.items():
-            mine = np.array([weights.get(f"{name}.{distance}", 0.0) for distance in DISTANCES], np.float32)
-            if name in vectors and mine.any():
+            of_distances = np.array([weights.get(f"{name}.{distance}", 0.0) for distance in DISTANCES], np.float32)
+            if name in vectors and of_distances.any():
                 scales = np.array([self.scales[name][distance] for distance in DISTANCES], np.float32)
-                add_similarities(total, vectors[name], stored if rows is None else stored[rows], mine, scales)
+                add_similarities(total, vectors[name], stored if rows is None else stored[rows], of_distances, scales)
         return total
 
     def vectors_of(self, row: int) -> dict[str, NDArray[Any]]:
@@ -146,7 +155,7 @@ class Snapshot:
         """Which items have a minus word of a query."""
         if not text.strip():
             return np.zeros(self.n_items, dtype=bool)
-        return self.text.excluded(text, self.n_items) | self.tags.excluded(text, self.n_items)
+        return self.texts.text.excluded(text, self.n_items) | self.texts.tags.excluded(text, self.n_items)
 
 
 def _column_of(column: Any, index: IntArray, rows: IntArray) -> FloatArray:
@@ -163,96 +172,48 @@ class _TextColumn:
 
     def __call__(self, rows: IntArray) -> FloatArray:
         if self._scores is None:
-            found = np.zeros(self._n_items)
+            bm25 = np.zeros(self._n_items)
             if self._query.text.strip():
-                found = np.asarray(self._texts.scores(self._query.text, self._n_items), dtype=np.float64)
-            self._scores = self._query.text_weight * (1.0 - np.exp(-found / 5.0))
+                bm25 = np.asarray(self._texts.scores(self._query.text, self._n_items), dtype=np.float64)
+            self._scores = self._query.text_weight * (1.0 - np.exp(-bm25 / _BM25_SCALE))
         return self._scores[rows]
-
-
-def state_of(collection: Collection) -> tuple[Any, ...]:
-    """What changes when there is something new to search."""
-    db = collection.db
-    return (
-        len(collection),
-        *db.execute("SELECT count(*), coalesce(max(rowid), 0) FROM texts").fetchone(),
-        *db.execute("SELECT count(*) FROM files").fetchone(),
-        *db.execute("SELECT count(*), coalesce(max(at), '') FROM concepts").fetchone(),
-        *((one.name, one.version, one.rows >= len(collection)) for one in collection.descriptors()),
-    )
 
 
 def take_snapshot(collection: Collection, before: Snapshot | None = None) -> Snapshot:
     """See what is in a collection now; what an earlier snapshot knows of texts is used again."""
-    numbers = measured(collection)
-    collection.db.execute("BEGIN")  # all that is read below is of one moment
-    try:
+    statistics = corpus_statistics(collection)
+    with reading(collection):
         state = state_of(collection)
-        n_items = state[0]
-        stored = [one for one in collection.descriptors() if one.rows >= n_items and one.name in numbers.scales]
-        vectors = {one.name: collection.vectors(one.name)[:n_items] for one in stored}
-        text, tags = _texts(collection, state, before)
-        counts = collection.db.execute("SELECT faces FROM items ORDER BY id").fetchall()
+        complete = [name for name, _, all_rows in state.descriptors if all_rows and name in statistics.scales]
+        vectors = {name: collection.vectors(name)[: state.n_items] for name in complete}
+        texts = None if before is None else grown_indexes(collection, before.texts, before.state, state)
+        texts = texts or text_indexes(collection, state)
+        faces = face_counts(collection)
         concepts = concept_scores(collection, vectors)
         present = collection.present()
-    finally:
-        collection.db.execute("COMMIT")
-    for one in (text, tags):
-        one.count(numbers.counted)
-    faces = np.array([np.nan if count is None else count for (count,) in counts], dtype=np.float64)
-    return Snapshot(state, n_items, vectors, numbers.scales, present, faces, text, tags, concepts, numbers.counted)
+    for index in texts:
+        index.count(statistics.counted)
+    return Snapshot(state, vectors, statistics.scales, present, faces, texts, concepts, statistics.counted)
 
 
-def _texts(collection: Collection, state: tuple[Any, ...], before: Snapshot | None) -> tuple[TextIndex, TextIndex]:
-    """The index of people's words and of tags: kept on disk, and grown by what was added."""
-    n_items, count, last = state[:3]
-    stamp = f"{n_items} {count} {last}"
-    if before is not None:
-        _, old_count, old_last = before.state[:3]
-        fresh = _rows(collection, old_last)
-        if len(fresh) == count - old_count:  # nothing was taken away
-            text, tags = before.text.copy(), before.tags.copy()
-            text.add(fresh.people, n_items)
-            tags.add(fresh.tags, n_items)
-            return text, tags
-    found = []
-    files = [collection.folder / name for name in (_TEXT_FILE, _TAGS_FILE)]
-    for path in files:
-        try:
-            one = TextIndex.load(path)
-        except (OSError, ValueError):
-            break  # not there yet, or damaged: it is built from the database
-        if one.stamp != stamp:
-            break
-        found.append(one)
-    if len(found) == 2:
-        return found[0], found[1]
-    fresh = _rows(collection, 0)
-    built = TextIndex.build(fresh.people, n_items), TextIndex.build(fresh.tags, n_items)
-    if os.access(collection.folder, os.W_OK):
-        for path, one in zip(files, built, strict=True):
-            one.save(path, stamp)
-    return built
+class SnapshotSource:
+    """The latest snapshot of a collection; a new one is made when something has changed."""
 
+    def __init__(self, collection: Collection):
+        self._collection = collection
+        self._lock = threading.Lock()
+        self._checked = threading.local()  # by each thread, whose connection counts changes for itself
+        self._latest: Snapshot | None = None
 
-class _Rows:
-    """Texts that are new since a row of the table."""
-
-    def __init__(self, rows: list[tuple[int, str, str]]):
-        self._rows = rows
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    @property
-    def people(self) -> list[tuple[int, str]]:
-        return [(item, text) for item, source, text in self._rows if source != "tag"]
-
-    @property
-    def tags(self) -> list[tuple[int, str]]:
-        return [(item, text) for item, source, text in self._rows if source == "tag"]
-
-
-def _rows(collection: Collection, after: int) -> _Rows:
-    rows = collection.db.execute("SELECT item, source, text FROM texts WHERE rowid > ? ORDER BY rowid", (after,))
-    return _Rows(rows.fetchall())
+    def current(self) -> Snapshot:
+        """What is in the collection now."""
+        change = change_counter(self._collection)  # before the state: what is committed in between is seen next time
+        latest = self._latest
+        if latest is not None and getattr(self._checked, "at", None) == (change, latest.state):
+            return latest
+        with self._lock:
+            if self._latest is None or self._latest.state != state_of(self._collection):
+                self._latest = take_snapshot(self._collection, self._latest)
+            latest = self._latest
+        self._checked.at = (change, latest.state)
+        return latest

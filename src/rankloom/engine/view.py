@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import Any
 
 from rankloom.collection.query import Query
-from rankloom.engine.models import linear_weights
+from rankloom.engine.explanation import CONCEPT
 from rankloom.engine.scorers import RankerScorer, Scorer, WeightScorer
-from rankloom.engine.snapshot import CONCEPT, Snapshot
+from rankloom.engine.snapshot import Snapshot
 
 __all__ = ["View", "for_query"]
 
@@ -24,29 +24,30 @@ class View:
     snapshot : the items.
     weights : of the experts, learned or set by hand.
     start : of the experts, before the first mark.
-    model : the number of the model in use, and its scorer if it is not linear.
+    model : the number of the model in use.
+    scorer : of that model, if it is not linear.
     """
 
     snapshot: Snapshot
     weights: Mapping[str, float]
     start: Mapping[str, float]
-    model: tuple[int | None, RankerScorer | None]
+    model: int | None = None
+    scorer: RankerScorer | None = None
 
     @cached_property
     def key(self) -> tuple[Any, ...]:
         """Equal keys rank alike."""
-        return (id(self.snapshot), self.model[0], tuple(self.weights.items()))
+        return (self.snapshot.content, self.model, tuple(self.weights.items()))
 
-    def scorer(self, query: Query) -> Scorer:
+    def scorer_for(self, query: Query) -> Scorer:
         """What ranks a query: the model in use, or the weights; with the concept that the query asks for."""
-        model = self.model[1]
-        if model is None or linear_weights(model) is not None:
-            return WeightScorer({**self.weights, **_asked(query)})
-        return for_query(model, query)
+        if self.scorer is None:
+            return WeightScorer({**self.weights, **_concept_weight(query)})
+        return for_query(self.scorer, query)
 
     @cached_property
     def kernel(self) -> dict[str, float]:
-        """Weights of the similarity between items that marks are followed by: those of the start that are not negative.
+        """Weights of the similarity between items in relevance feedback: those of the start that are not negative.
 
         A mark changes the learned weights, but not these: similarities to marked items are computed once.
         """
@@ -54,23 +55,23 @@ class View:
 
     @cached_property
     def fused(self) -> dict[str, float]:
-        """Weights of the similarity behind the neighbour graph: those of the start, sizes with the sum 1.
+        """Weights of the similarity behind the neighbor graph: those of the start, sizes with the sum 1.
 
-        Not the learned ones: a graph that had followed the marks would not forget those that were taken back.
+        Not the learned ones: a graph that had followed the marks would not forget those that were undone.
         """
         return self._visual(self.start)
 
     def _visual(self, weights: Mapping[str, float]) -> dict[str, float]:
         names = [expert.name for expert in self.snapshot.experts]
-        found = {name: weights[name] for name in names if weights.get(name, 0.0)} or dict.fromkeys(names, 1.0)
-        total = sum(abs(weight) for weight in found.values()) or 1.0
-        return {name: weight / total for name, weight in found.items()}
+        visual = {name: weights[name] for name in names if weights.get(name, 0.0)} or dict.fromkeys(names, 1.0)
+        total = sum(abs(weight) for weight in visual.values()) or 1.0
+        return {name: weight / total for name, weight in visual.items()}
 
 
-def for_query(model: RankerScorer, query: Query) -> RankerScorer:
-    """A model together with the concept that a query asks for."""
-    return replace(model, kept={**model.kept, **_asked(query)})
+def for_query(scorer: RankerScorer, query: Query) -> RankerScorer:
+    """The scorer of a model together with the concept that a query asks for."""
+    return replace(scorer, kept={**scorer.kept, **_concept_weight(query)})
 
 
-def _asked(query: Query) -> dict[str, float]:
+def _concept_weight(query: Query) -> dict[str, float]:
     return {} if query.concept is None else {f"{CONCEPT}{query.concept}": 1.0}

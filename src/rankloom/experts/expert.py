@@ -13,7 +13,7 @@ from rankloom.core import FloatArray, IntArray
 from rankloom.experts.distances import DISTANCES, all_distances
 from rankloom.features import Features
 
-__all__ = ["FOUR", "Expert", "Sighting", "expert_features", "experts_of", "measure_scales"]
+__all__ = ["FOUR", "EncodedExample", "Expert", "expert_features", "experts_of", "measure_scales"]
 
 # Four distances a descriptor rank better than any one of them.
 FOUR = ("l1", "l2", "cosine", "chi2")
@@ -72,7 +72,7 @@ def measure_scales(vectors: NDArray[Any], present: NDArray[np.bool_], random_sta
     return {name: float(median) if median > 0 else 1.0 for name, median in zip(DISTANCES, medians, strict=True)}
 
 
-class Sighting(NamedTuple):
+class EncodedExample(NamedTuple):
     """An example of a query: its vector for each descriptor, and its weight; a negative one counts against."""
 
     vectors: Mapping[str, NDArray[Any]]
@@ -83,11 +83,11 @@ class _Similarities:
     """The similarities of one descriptor, by all its distances at once, of the rows asked for so far."""
 
     def __init__(
-        self, stored: NDArray[Any], sightings: Sequence[tuple[NDArray[Any], float]], scales: Mapping[str, float]
+        self, stored: NDArray[Any], examples: Sequence[tuple[NDArray[Any], float]], scales: Mapping[str, float]
     ):
-        self._stored, self._sightings = stored, sightings
+        self._stored, self._examples = stored, examples
         self._scales = np.array([scales[name] for name in DISTANCES], dtype=np.float32)
-        self._alone = len(sightings) == 1 and sightings[0][1] > 0
+        self._alone = len(examples) == 1 and examples[0][1] > 0
         self._known: NDArray[np.bool_] | None = None  # None: nothing yet, or everything
         self._values: NDArray[Any] | None = None
 
@@ -111,10 +111,10 @@ class _Similarities:
     def _computed(self, rows: IntArray | None, n: int) -> NDArray[Any]:
         """Mean of best and mean similarity to the examples, less half of the same to those that count against."""
         if self._alone:
-            return all_distances(self._sightings[0][0], self._stored, rows)
+            return all_distances(self._examples[0][0], self._stored, rows)
         total = np.zeros((n, len(DISTANCES)), dtype=np.float32)
         for sign, share in ((1.0, 1.0), (-1.0, -0.5)):
-            mine = [(vector, abs(weight)) for vector, weight in self._sightings if weight * sign > 0]
+            mine = [(vector, abs(weight)) for vector, weight in self._examples if weight * sign > 0]
             if not mine:
                 continue
             best, mean = np.zeros_like(total), np.zeros_like(total)
@@ -131,7 +131,7 @@ def expert_features(
     experts: Sequence[Expert],
     stored: Mapping[str, NDArray[Any]],
     scales: Mapping[str, Mapping[str, float]],
-    sightings: Sequence[Sighting],
+    examples: Sequence[EncodedExample],
     n_items: int,
 ) -> Features:
     r"""The lazy matrix \(\phi\) of a query by examples: one column an expert, one row an item.
@@ -145,14 +145,14 @@ def expert_features(
     experts : the columns.
     stored : the vectors of the items by descriptor, in half precision.
     scales : the scale of each distance by descriptor.
-    sightings : the examples.
+    examples : the examples.
     n_items : the number of rows.
     """
     shared: dict[str, _Similarities] = {}
     columns: dict[str, Any] = {}
     for expert in experts:
         seen = [(np.asarray(one.vectors[expert.descriptor], dtype=np.float32), one.weight)
-                for one in sightings if expert.descriptor in one.vectors]  # fmt: skip
+                for one in examples if expert.descriptor in one.vectors]  # fmt: skip
         if not seen or expert.descriptor not in stored:
             columns[expert.name] = _nothing
             continue

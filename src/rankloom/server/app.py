@@ -14,14 +14,11 @@ from starlette.staticfiles import StaticFiles
 from rankloom import __version__
 from rankloom.collection import Collection
 from rankloom.engine import Engine
-from rankloom.server.collection_routes import collection_routes
 from rankloom.server.context import Context
 from rankloom.server.errors import add_error_handlers
 from rankloom.server.guard import Guard
-from rankloom.server.learning_routes import learning_routes
-from rankloom.server.media_routes import media_routes
+from rankloom.server.routes import ROUTES
 from rankloom.server.schemas import ErrorBody
-from rankloom.server.search_routes import search_routes
 from rankloom.server.settings import ServerSettings
 from rankloom.server.work import Jobs, Work
 
@@ -59,8 +56,8 @@ def create_app(engine: Engine, settings: ServerSettings | None = None) -> FastAP
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        if not settings.read_only and not engine.neighbours_ready:
-            context.jobs.start("neighbours", lambda progress: _done(engine.neighbours(progress)))
+        if not settings.read_only and not engine.graph_ready:
+            context.jobs.start("neighbours", lambda progress: _done(engine.refresh(progress)))
         backups = asyncio.create_task(_daily_backups(context.collection))
         yield
         backups.cancel()
@@ -74,7 +71,7 @@ def create_app(engine: Engine, settings: ServerSettings | None = None) -> FastAP
     )  # fmt: skip
     app.state.context = context
     add_error_handlers(app)
-    for routes in (search_routes, learning_routes, media_routes, collection_routes):
+    for routes in ROUTES:
         app.include_router(routes(context))
 
     @app.get("/", include_in_schema=False)

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from rankloom.collection import Collection
+from rankloom.collection.filtering import naming
+from rankloom.collection.overview import captions_of, folders_with_files, has_files_in, indexed_roots, item_summaries
 from rankloom.collection.query import Example, Filters, Query
-from rankloom.engine import Engine
-from rankloom.engine.answers import kind_of
-from rankloom.engine.filtering import naming
+from rankloom.engine import Engine, Explanation, SearchHit
 from rankloom.server.errors import Refused
 from rankloom.server.metrics import Metrics
-from rankloom.server.schemas import Contribution, Hit, QueryModel
+from rankloom.server.schemas import Contribution, HitModel, QueryModel
 from rankloom.server.settings import ServerSettings
 from rankloom.server.work import Jobs, Work
 
 __all__ = ["Context"]
-
-# The text that stands under a picture: what a person wrote before what a program found.
-SOURCES = ("caption", "embedded", "sidecar", "subtitle", "tag")
 
 
 @dataclass(frozen=True)
@@ -44,16 +40,15 @@ class Context:
 
     def roots(self) -> dict[str, str]:
         """Label -> folder, for the folders that were indexed."""
-        row = self.collection.db.execute("SELECT value FROM meta WHERE key = 'roots'").fetchone()
-        found: dict[str, str] = {}
-        for root in json.loads(row[0]) if row else ():
+        labels: dict[str, str] = {}
+        for root in indexed_roots(self.collection):
             name = os.path.basename(root) or "files"
             label, number = name, 1
-            while label in found:
+            while label in labels:
                 number += 1
                 label = f"{name} ({number})"
-            found[label] = root
-        return found
+            labels[label] = root
+        return labels
 
     def label(self, folder: str, roots: dict[str, str]) -> str:
         """How a folder is shown: the name of the folder that was indexed, and what lies below it."""
@@ -62,27 +57,23 @@ class Context:
         ]
         if not inside:
             return os.path.basename(folder)
-        root, name = max(inside, key=lambda one: len(one[0]))
+        root, name = max(inside, key=lambda pair: len(pair[0]))
         below = folder[len(root) :].strip(os.sep)
         return f"{name}/{below}".rstrip("/")
 
     def folder(self, label: str) -> str:
         """The folder of a label, if the collection has files there."""
         name, _, below = label.partition("/")
-        for known, root in self.roots().items():
-            if known == name:
-                path = f"{root}{os.sep}{below}" if below else root
-                prefix = path + os.sep
-                query = "SELECT 1 FROM files WHERE path > ? AND path < ? LIMIT 1"
-                if self.collection.db.execute(query, (prefix, path + chr(ord(os.sep) + 1))).fetchone():
-                    return path
-        raise Refused(422, f"filters.folder: no indexed file is in it; {naming(self.folders())}")
+        root = self.roots().get(name)
+        path = root if root is None or not below else f"{root}{os.sep}{below}"
+        if path is None or not has_files_in(self.collection, path):
+            raise Refused(422, f"filters.folder: no indexed file is in it; {naming(self.folders())}")
+        return path
 
     def folders(self) -> list[str]:
         """The folders that hold files, and those above them, as labels."""
         roots = self.roots()
-        folders = {os.path.dirname(path) for (path,) in self.collection.db.execute("SELECT path FROM files")}
-        labels = {self.label(folder, roots) for folder in folders}
+        labels = {self.label(folder, roots) for folder in folders_with_files(self.collection)}
         above = {label.rsplit("/", depth)[0] for label in labels for depth in range(1, label.count("/") + 1)}
         return sorted(labels | above)
 
@@ -102,58 +93,41 @@ class Context:
 
     def query_json(self, query: Query) -> dict[str, Any]:
         """A query as the page takes it, its folder by label."""
-        found = query.to_json()
+        plain = query.to_json()
         if query.filters.folder is not None:
-            found["filters"] = {**found["filters"], "folder": self.label(query.filters.folder, self.roots())}
-        return found
+            plain["filters"] = {**plain["filters"], "folder": self.label(query.filters.folder, self.roots())}
+        return plain
 
     # Results ----------------------------------------------------------------------------------------------------------
 
-    def hits(self, found: Sequence[Any]) -> list[Hit]:
-        """Results with what is shown beside them."""
-        details = self.details(one.id for one in found)
+    def hits(self, results: Iterable[SearchHit]) -> list[HitModel]:
+        """Hits with what is shown beside them."""
+        hits = [*results]
+        details = self.details(hit.id for hit in hits)
         return [
-            Hit(
-                rank=one.rank, score=one.score, mark=one.mark, **details[one.id],
-                why=None if one.why is None else self.contributions(one.why),
+            HitModel(
+                rank=hit.rank, score=hit.score, mark=hit.mark, **details[hit.id],
+                why=None if hit.why is None else [Contribution(**part._asdict()) for part in hit.why.largest()],
             )
-            for one in found if one.id in details
+            for hit in hits if hit.id in details
         ]  # fmt: skip
 
     def details(self, ids: Iterable[int]) -> dict[int, dict[str, Any]]:
-        """What is shown of items, by their numbers, in a few questions to the database however many there are."""
-        wanted = json.dumps(list(ids))
-        db = self.collection.db
-        roots = self.roots()
-        captions: dict[int, tuple[int, str]] = {}
-        rows = db.execute(
-            "SELECT item, source, text FROM texts WHERE item IN (SELECT value FROM json_each(?)) ORDER BY rowid",
-            (wanted,),
-        )
-        for item, source, text in rows.fetchall():
-            if source in SOURCES:
-                place = SOURCES.index(source)
-                if item not in captions or place < captions[item][0]:
-                    captions[item] = (place, text)
-                elif place == captions[item][0] == len(SOURCES) - 1:
-                    captions[item] = (place, f"{captions[item][1]}, {text}")
-        rows = db.execute(
-            'SELECT id, shot, start, "end", width, height, taken, '
-            "(SELECT min(path) FROM files WHERE files.hash = items.hash) "
-            "FROM items WHERE id IN (SELECT value FROM json_each(?))", (wanted,)
-        )  # fmt: skip
-        found: dict[int, dict[str, Any]] = {}
-        for number, shot, start, end, width, height, taken, path in rows.fetchall():
-            folder, name = os.path.split(path or "")
-            found[number] = {
-                "id": number, "name": name, "folder": self.label(folder, roots) if path else "",
-                "kind": "picture" if shot is None else "shot", "start": start, "end": end, "taken": taken,
-                "caption": captions[number][1][:300] if number in captions else None, "width": width, "height": height,
+        """What is shown of items, by their numbers."""
+        ids, roots = [*ids], self.roots()
+        captions = captions_of(self.collection, ids)
+        details: dict[int, dict[str, Any]] = {}
+        for item in item_summaries(self.collection, ids).values():
+            folder, name = os.path.split(item.path)
+            caption = captions.get(item.id)
+            details[item.id] = {
+                "id": item.id, "name": name, "folder": self.label(folder, roots) if item.path else "",
+                "kind": item.kind, "start": item.start, "end": item.end, "taken": item.taken,
+                "caption": None if caption is None else caption[:300], "width": item.width, "height": item.height,
             }  # fmt: skip
-        return found
+        return details
 
-    def contributions(self, why: dict[str, float]) -> list[Contribution]:
-        """The parts of a score, the largest first."""
-        parts = [(name, value, *kind_of(name)) for name, value in why.items()]
-        parts.sort(key=lambda part: -abs(part[1]))
-        return [Contribution(name=name, value=value, kind=kind, item=item) for name, value, kind, item in parts]
+    @staticmethod
+    def parts(why: Explanation) -> list[dict[str, Any]]:
+        """The parts of a score, the largest first; only those of items name one."""
+        return [{key: value for key, value in part._asdict().items() if value is not None} for part in why.largest()]

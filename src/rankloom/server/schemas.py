@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from rankloom.collection.dates import start_of
 from rankloom.collection.names import LONGEST, check_name
-from rankloom.engine.answers import Kind
+from rankloom.engine import SearchOptions
+from rankloom.engine.explanation import Kind
 
 __all__ = [
     "CompareRequest", "ConceptRequest", "Contribution", "ErrorBody", "ExampleModel", "ExpertsRequest", "ExplainRequest",
-    "ExportRequest", "FeedbackRequest", "FiltersModel", "Hit", "MarkModel", "MarksRequest", "PreferRequest",
+    "ExportRequest", "FeedbackRequest", "FiltersModel", "HitModel", "MarkModel", "MarksRequest", "PreferRequest",
     "QueryModel", "SavedRequest", "SearchRequest", "SearchResponse", "SuggestRequest", "TokenRequest", "TrainRequest",
     "UndoRequest", "UseRequest",
 ]  # fmt: skip
@@ -92,11 +94,19 @@ class Scored(_Model):
     collapse: bool = False
     method: Method = "experts"
 
+    def options(self, user: str) -> SearchOptions:
+        """The options as the engine takes them."""
+        return SearchOptions(user=user, diffusion=self.diffusion, collapse=self.collapse, method=self.method)
+
 
 class _Arranged(Scored):
     """The options of a search that its order depends on."""
 
     diversity: float = Field(0.0, ge=0, le=1, allow_inf_nan=False)
+
+    def options(self, user: str) -> SearchOptions:
+        """The options as the engine takes them."""
+        return replace(super().options(user), diversity=self.diversity)
 
 
 class SearchRequest(_Arranged):
@@ -106,6 +116,10 @@ class SearchRequest(_Arranged):
     k: int = Field(200, ge=1, le=MOST)
     offset: int = Field(0, ge=0, le=1_000_000)
     explain: bool = False
+
+    def options(self, user: str) -> SearchOptions:
+        """The options as the engine takes them."""
+        return replace(super().options(user), offset=self.offset, explain=self.explain)
 
 
 class Contribution(BaseModel):
@@ -117,7 +131,7 @@ class Contribution(BaseModel):
     item: int | None = None
 
 
-class Hit(BaseModel):
+class HitModel(BaseModel):
     """A result."""
 
     rank: int
@@ -144,7 +158,7 @@ class SearchResponse(BaseModel):
     diffused: bool
     marks: int
     seconds: float
-    hits: list[Hit]
+    hits: list[HitModel]
 
 
 class MarkModel(_Model):

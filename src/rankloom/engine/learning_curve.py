@@ -1,4 +1,4 @@
-"""How the library has learned: judged queries, ranked by what was known before their marks came."""
+"""How the weights have learned: judged queries, ranked by what was known before their marks came."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import numpy as np
 
 from rankloom.collection import Collection
 from rankloom.collection.marks import asked, mark_pages
-from rankloom.engine.library import Library, Phi
-from rankloom.evaluation.metrics import evaluate
+from rankloom.engine.online_weights import OnlineWeights, Phi
+from rankloom.evaluation import evaluate
 
 __all__ = ["MOST_QUERIES", "learning_curve"]
 
 MOST_QUERIES = 1000  # the curve shows the latest
 
 
-def learning_curve(collection: Collection, phi: Phi, library: Library) -> list[dict[str, Any]]:
+def learning_curve(collection: Collection, phi: Phi, online: OnlineWeights) -> list[dict[str, Any]]:
     """Average precision of the marked items of each query: by the starting weights, and by what was learned before.
 
     Of the last `MOST_QUERIES` queries that anybody began to judge.
@@ -25,7 +25,7 @@ def learning_curve(collection: Collection, phi: Phi, library: Library) -> list[d
     ----------
     collection : whose marks.
     phi : the experts.
-    library : the library; it is replayed, not changed.
+    online : what learns; it is replayed, not changed.
     """
     first: dict[tuple[str, str], int] = {}
     for page in mark_pages(collection):
@@ -40,7 +40,7 @@ def learning_curve(collection: Collection, phi: Phi, library: Library) -> list[d
         for mark in page:
             if mark.over is None and mark.item <= phi.n_items and (mark.qid, mark.user) in latest:
                 grades[mark.qid, mark.user][mark.item] = mark.grade
-    replay = library.before(min(latest.values()))
+    replay = online.before(min(latest.values()))
     curve = []
     for (qid, user), mark_id in latest.items():
         replay.catch_up(mark_id - 1)

@@ -1,4 +1,4 @@
-"""Which marks would teach most: items that may be right or wrong, and unlike each other."""
+"""Uncertainty sampling: items that may be right or wrong, unlike each other, whose marks would teach most."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.core import FloatArray, IntArray
-from rankloom.engine.answers import Ranking
+from rankloom.engine.ranking import Ranking
 
-__all__ = ["border_between", "most_telling", "tell_most"]
+__all__ = ["border_between", "most_uncertain", "sample_uncertain"]
 
 POOL = 200
 EXPECTED = 20  # without marks: the place in the list where right and wrong are taken to meet
 
 
-def most_telling(
+def most_uncertain(
     ranking: Ranking, allowed: NDArray[np.bool_], n: int, column: Callable[[int], NDArray[np.float32]]
 ) -> IntArray:
     """Rows of a search whose mark would teach most.
@@ -28,13 +28,9 @@ def most_telling(
     n : how many.
     column : the similarities of all rows to one.
     """
-    scores = ranking.scores if ranking.spread is None else ranking.spread.total
-    grades = ranking.told.grades
-    right, wrong = (
-        np.array([item - 1 for item, grade in grades.items() if (grade > 0) == kind], dtype=np.int64)
-        for kind in (True, False)
-    )
-    return tell_most(scores, allowed, n, column, border_between(scores, right, wrong, allowed))
+    scores, judgements = ranking.unmoved, ranking.judgements
+    border = border_between(scores, judgements.rows(right=True), judgements.rows(right=False), allowed)
+    return sample_uncertain(scores, allowed, n, column, border)
 
 
 def border_between(scores: FloatArray, right: IntArray, wrong: IntArray, allowed: NDArray[np.bool_]) -> float:
@@ -45,7 +41,7 @@ def border_between(scores: FloatArray, right: IntArray, wrong: IntArray, allowed
     return float(best[min(EXPECTED, len(best) - 1)]) if len(best) else 0.0
 
 
-def tell_most(
+def sample_uncertain(
     scores: FloatArray,
     allowed: NDArray[np.bool_],
     n: int,

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rankloom.collection import Collection
 from rankloom.collection.dates import start_of
+from rankloom.collection.overview import folders_with_files
 from rankloom.collection.query import Filters
 from rankloom.core import IntArray
 
@@ -32,11 +33,11 @@ def allowed_by(collection: Collection, filters: Filters, n_items: int) -> NDArra
 def newest_first(collection: Collection, filters: Filters, n_items: int) -> IntArray:
     """The rows that pass the filters, by the date they were taken; those without a date last, as they were added."""
     conditions, values = _conditions(collection, filters)
-    found = collection.db.execute(
+    rows = collection.db.execute(
         f"SELECT id FROM items WHERE {' AND '.join(['id <= ?', *conditions])} ORDER BY taken DESC, id DESC",
         [n_items, *values],
     )
-    return np.array([number - 1 for (number,) in found.fetchall()], dtype=np.int64)
+    return np.array([number - 1 for (number,) in rows.fetchall()], dtype=np.int64)
 
 
 def _conditions(collection: Collection, filters: Filters) -> tuple[list[str], list[Any]]:
@@ -54,18 +55,15 @@ def _conditions(collection: Collection, filters: Filters) -> tuple[list[str], li
         inside = "path = ? OR substr(path, 1, ?) = ?"
         place = [below.rstrip(os.sep), len(below), below]
         if collection.db.execute(f"SELECT 1 FROM files WHERE {inside} LIMIT 1", place).fetchone() is None:
-            raise ValueError(f"no indexed file is in {filters.folder}; {naming(_folders(collection))}")
+            raise ValueError(
+                f"no indexed file is in {filters.folder}; {naming(sorted(folders_with_files(collection)))}"
+            )
         conditions.append(f"hash IN (SELECT hash FROM files WHERE {inside})")
         values += place
     if filters.has_text is not None:
         word = "" if filters.has_text else "NOT "
         conditions.append(f"id {word}IN (SELECT item FROM texts WHERE source NOT IN ('tag', 'name', 'folder'))")
     return conditions, values
-
-
-def _folders(collection: Collection) -> list[str]:
-    """The folders that hold indexed files."""
-    return sorted({os.path.dirname(path) for (path,) in collection.db.execute("SELECT path FROM files")})
 
 
 def naming(folders: Iterable[str]) -> str:

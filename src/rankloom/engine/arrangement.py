@@ -1,27 +1,34 @@
-"""How results are arranged once they have scores: near duplicates, rerankers, diversity."""
+"""How hits are arranged once they have scores: near duplicates, rerankers, diversity."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloom.collection import Collection, duplicate_groups
+from rankloom.collection.contents import State
 from rankloom.core import FloatArray, IntArray
-from rankloom.engine.answers import Ranking
-from rankloom.engine.following import Told
-from rankloom.reranking.methods import RERANKERS, rerank
+from rankloom.engine.explanation import Explanation, Part
+from rankloom.engine.feedback import Judgements
+from rankloom.engine.options import SearchOptions
+from rankloom.engine.ranking import Ranking
+from rankloom.engine.similarity import Similarities
+from rankloom.engine.snapshot import Snapshot
+from rankloom.reranking import rerank
 
-__all__ = ["METHODS", "Arranged", "collapsed", "differing", "diversified", "reranked"]
+__all__ = ["Arranged", "Arrangement", "collapsed", "differing", "diversified", "reranked"]
 
-METHODS = ("experts", *RERANKERS)
-REORDERED = 200  # results that a reranker or diversity reorders
+REORDERED = 200  # hits that a reranker or diversity reorders
 
 
 @dataclass(frozen=True, eq=False)
 class Arranged:
-    """Results in the order in which they are shown.
+    """Hits in the order in which they are shown.
 
     Parameters
     ----------
@@ -44,10 +51,48 @@ class Arranged:
         """The score that is shown."""
         return float(self.total[row] + self.moved[row])
 
-    def why(self, row: int) -> dict[str, float]:
-        """What each expert, marked item, neighbour and the reranker added; it sums to the score."""
-        reranked = {self.method: float(self.moved[row])} if self.moved[row] else {}
-        return {**self.ranking.why(row), **reranked}
+    def why(self, row: int) -> Explanation:
+        """What each expert, marked item, neighbor and the reranker added; it sums to the score."""
+        parts = self.ranking.why(row)
+        return Explanation([*parts, Part("method", self.method, float(self.moved[row]))]) if self.moved[row] else parts
+
+
+class Arrangement:
+    """Puts the hits of a search in their order."""
+
+    def __init__(self, collection: Collection, similarities: Similarities):
+        self._collection, self._similarities = collection, similarities
+        self._lock = threading.Lock()
+        self._duplicates: tuple[State, dict[int, int]] | None = None
+
+    def arrange(self, ranking: Ranking, allowed: NDArray[np.bool_], options: SearchOptions) -> Arranged:
+        """Order the allowed items by score, ties by row number; then as the options say."""
+        total = ranking.total
+        rows = np.flatnonzero(allowed)
+        order: IntArray = rows[np.lexsort((rows, -total[rows]))]
+        others: dict[int, list[int]] = {}
+        if options.collapse:
+            order, others = self.collapse(order, ranking.view.snapshot)
+        moved = np.zeros(len(total))
+        if options.method != "experts" and len(order) > 2:
+            order, moved = reranked(ranking, order, total, options.method)
+        if options.diversity and len(order) > 2:
+            column = partial(self._similarities.to_item, ranking.view)
+            order = diversified(ranking, order, total + moved, options.diversity, column)
+        return Arranged(ranking, options.method, order, total, moved, others)
+
+    def collapse(self, order: IntArray, snapshot: Snapshot) -> tuple[IntArray, dict[int, list[int]]]:
+        """The best of each group of near duplicates, and by row the other items of its group."""
+        return collapsed(order, self._groups(snapshot))
+
+    def _groups(self, snapshot: Snapshot) -> dict[int, int]:
+        """The group of near duplicates of each row that has any."""
+        with self._lock:
+            if self._duplicates is None or self._duplicates[0] != snapshot.state:
+                groups = duplicate_groups(self._collection)
+                members = {item - 1: number for number, group in enumerate(groups) for item in group}
+                self._duplicates = (snapshot.state, members)
+            return self._duplicates[1]
 
 
 def collapsed(order: IntArray, groups: Mapping[int, int]) -> tuple[IntArray, dict[int, list[int]]]:
@@ -83,19 +128,19 @@ def reranked(ranking: Ranking, order: IntArray, total: FloatArray, method: str) 
     Returns the new order, and what was added to the score of each row.
     """
     snapshot = ranking.view.snapshot
-    first, middle, last = _parted(order, ranking.told)
+    first, middle, last = _parted(order, ranking.judgements)
     top, rest = middle[:REORDERED], middle[REORDERED:]
     moved = np.zeros(len(total))
     if len(top) < 3 or not snapshot.vectors:
         return order, moved
     name = "semantic" if "semantic" in snapshot.vectors else next(iter(snapshot.vectors))
-    some = rerank(total[top], np.asarray(snapshot.vectors[name][top], np.float64), method=method)
+    scores = rerank(total[top], np.asarray(snapshot.vectors[name][top], np.float64), method=method)
     floor = float(total[rest].max()) if len(rest) else float(total[top].min())
     ceiling = float(total[first].min()) if len(first) else np.inf
-    span = float(np.ptp(some)) or 1.0
+    span = float(np.ptp(scores)) or 1.0
     room = min(max(float(total[top].max()) - floor, 1e-6), ceiling - floor)
-    moved[top] = floor + room * (0.01 + 0.98 * (some - some.min()) / span) - total[top]  # between their neighbours
-    return np.concatenate([first, top[np.lexsort((top, -some))], rest, last]), moved
+    moved[top] = floor + room * (0.01 + 0.98 * (scores - scores.min()) / span) - total[top]  # between their neighbours
+    return np.concatenate([first, top[np.lexsort((top, -scores))], rest, last]), moved
 
 
 def diversified(
@@ -106,7 +151,7 @@ def diversified(
     column: Callable[[int], NDArray[np.float32]],
 ) -> IntArray:
     """Let the best results differ; marked ones keep their places at the ends. `column` is the similarity to an item."""
-    first, middle, last = _parted(order, ranking.told)
+    first, middle, last = _parted(order, ranking.judgements)
     top = middle[:REORDERED]
     if len(top) < 2:
         return order
@@ -149,9 +194,9 @@ def differing(order: IntArray, scores: FloatArray, similarity: FloatArray, diver
     return order[chosen]
 
 
-def _parted(order: IntArray, told: Told) -> tuple[IntArray, IntArray, IntArray]:
+def _parted(order: IntArray, judgements: Judgements) -> tuple[IntArray, IntArray, IntArray]:
     """Results down to the last right one, those in between, and those from the first wrong one on."""
-    grades = [told.grades.get(row + 1) for row in order.tolist()]
+    grades = [judgements.grades.get(row + 1) for row in order.tolist()]
     right = max((place for place, grade in enumerate(grades) if grade is not None and grade > 0), default=-1) + 1
     first_wrong = min(
         (place for place, grade in enumerate(grades) if grade is not None and grade <= 0), default=len(order)

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi import Path as InPath
 from starlette.responses import FileResponse
 
-from rankloom.engine.pictures import crop
+from rankloom.collection.overview import shots_of
 from rankloom.media import MediaError, read_image
 from rankloom.server.context import Context
 from rankloom.server.errors import Refused
@@ -104,7 +104,7 @@ def media_routes(context: Context) -> APIRouter:
                 image = read_image(data, max_pixels=context.settings.upload_pixels)
             except MediaError as error:
                 raise Refused(422, f"this picture cannot be used: {error}") from None
-            return {"picture": context.engine.upload(image if part is None else crop(image, part))}
+            return {"picture": context.engine.upload(image, part)}
 
         return await work.write(run)
 
@@ -135,12 +135,7 @@ def _kept(request: Request, tag: str, data: bytes) -> Response:
 
 def _details(context: Context, number: int) -> dict[str, Any]:
     item = context.collection.items([number])[0]
-    db = context.collection.db
     roots = context.roots()
-    shots = db.execute(
-        'SELECT id, start, "end" FROM items WHERE shot IS NOT NULL AND hash = (SELECT hash FROM items WHERE id = ?) '
-        "ORDER BY shot", (number,),
-    ).fetchall()  # fmt: skip
     files = [
         {
             "name": os.path.basename(path), "folder": context.label(os.path.dirname(path), roots),
@@ -152,7 +147,7 @@ def _details(context: Context, number: int) -> dict[str, Any]:
         "id": item.id, "kind": item.kind, "files": files, "start": item.start, "end": item.end, "width": item.width,
         "height": item.height, "taken": item.taken, "faces": item.faces,
         "texts": [{"text": text, "source": source} for text, source in context.collection.texts(number)],
-        "shots": [{"id": id_, "start": start, "end": end} for id_, start, end in shots],
+        "shots": [shot._asdict() for shot in shots_of(context.collection, number)],
     }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""The library weights: what all marks of everybody have taught about the experts."""
+"""The online weights: what all marks of everybody have taught about the experts."""
 
 from __future__ import annotations
 
@@ -10,23 +10,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankloom.collection import Collection, StoredMark
+from rankloom.collection import Collection, StoredMark, checkpoints
 from rankloom.collection.marks import asked, mark_pages, marks, undone_since
 from rankloom.collection.query import Query
 from rankloom.core import LRU, FloatArray, IntArray
-from rankloom.engine import checkpoints
 from rankloom.rankers import OnlineRanker, make_ranker, ranker_from_json, ranker_to_json
 
-__all__ = ["Library", "LibraryState", "Past", "Phi", "online_ranker", "preferences"]
+__all__ = ["History", "OnlineWeights", "Phi", "WeightState", "online_ranker", "preferences", "sampled_negatives"]
 
 # Similarities differ by a tenth or so between items; times this, a preference that the start knows has a margin of 1.
 GAIN = 30.0
 ONLINE = "opar1"
 C = 0.03  # of rankers that have it
 MOST_PAIRS = 40  # preferences that a mark makes with earlier ones
-DRAWN = 10  # items by lot that a right item is preferred to
+N_SAMPLED = 10  # sampled negatives that a right item is preferred to
 LOOK_BACK = 400  # earlier marks that are looked at for them
-PASTS = 64  # queries whose earlier marks are kept at hand
+HISTORIES = 64  # queries whose earlier marks are kept at hand
 
 
 class Phi(NamedTuple):
@@ -48,7 +47,7 @@ class Phi(NamedTuple):
     rows: Callable[[Query, IntArray], FloatArray | None]
 
 
-class LibraryState(NamedTuple):
+class WeightState(NamedTuple):
     """The weights of all experts now and at the start, which of them stay as they are, and from how many marks."""
 
     weights: dict[str, float]
@@ -65,7 +64,7 @@ class LibraryState(NamedTuple):
         return float(1.0 - now @ then / size) if size > 0 else 0.0
 
 
-class Past:
+class History:
     """What a user had said in a query so far: the last grade of each item, latest last."""
 
     def __init__(self, earlier: Iterable[StoredMark] = ()):
@@ -80,34 +79,34 @@ class Past:
             self.grades[mark.item] = mark.grade
 
 
-def preferences(mark: StoredMark, past: Past, together: Container[int] = ()) -> list[tuple[int, int]]:
+def preferences(mark: StoredMark, history: History, together: Container[int] = ()) -> list[tuple[int, int]]:
     """What a mark says together with earlier ones of its query and user, as pairs (better, worse) of items.
 
-    A higher grade is preferred to a lower one, an item to the one it was preferred to, and a right one to those above
-    it that were passed over.
+    A higher grade is preferred to a lower one, an item to the one it was preferred to, and a right one to those that
+    were skipped above it.
 
     Parameters
     ----------
     mark : the mark.
-    past : what was said before.
-    together : items that were marked in the same request; they were not passed over.
+    history : what was said before.
+    together : items that were marked in the same request; they were not skipped.
     """
     if mark.over is not None:
         return [(mark.item, mark.over)]
     pairs: list[tuple[int, int]] = []
-    for item, grade in islice(reversed(past.grades.items()), LOOK_BACK):
+    for item, grade in islice(reversed(history.grades.items()), LOOK_BACK):
         if item != mark.item and grade != mark.grade and len(pairs) < MOST_PAIRS:
             pairs.append((mark.item, item) if mark.grade > grade else (item, mark.item))
-    over = [item for item in mark.skipped if item not in past.grades and item not in together and item != mark.item]
+    over = [item for item in mark.skipped if item not in history.grades and item not in together and item != mark.item]
     return pairs + [(mark.item, item) for item in over]
 
 
-def drawn(mark: StoredMark, n_items: int) -> list[int]:
-    """Some items by lot, the same for the same query and item."""
+def sampled_negatives(mark: StoredMark, n_items: int) -> list[int]:
+    """Items that stand for the rest of the collection, the same for the same query and item."""
     if n_items < 1:
         return []
     seed = int.from_bytes(sha256(f"{mark.qid} {mark.item}".encode()).digest()[:8])
-    items: list[int] = (np.random.default_rng(seed).integers(0, n_items, DRAWN) + 1).tolist()
+    items: list[int] = (np.random.default_rng(seed).integers(0, n_items, N_SAMPLED) + 1).tolist()
     return items
 
 
@@ -119,12 +118,11 @@ def online_ranker(name: str) -> OnlineRanker:
     return ranker
 
 
-class Library:
+class OnlineWeights:
     """Weights that start somewhere and follow the log of marks.
 
     The log is the truth: what is learned is what a replay of the active marks would give. The log is read page by
-    page, so memory does not grow with it, and checkpoints make a replay short; taking back a mark removes those after
-    it.
+    page, so memory does not grow with it, and checkpoints make a replay short; an undo removes those after its mark.
 
     Parameters
     ----------
@@ -150,7 +148,7 @@ class Library:
         self._last = first
         self._online = online
         self._undo = 0
-        self._pasts: LRU[tuple[str, str], Past] = LRU(PASTS)
+        self._histories: LRU[tuple[str, str], History] = LRU(HISTORIES)
         self.n_marks = 0
         self._ranker = self._fresh()
 
@@ -168,24 +166,28 @@ class Library:
         """What was learned so far."""
         return {name: float(weight) / GAIN for name, weight in zip(self.start, self._ranker.coef_, strict=True)}
 
-    def before(self, mark: int) -> Library:
-        """The library as it was at the last checkpoint before a mark; `catch_up(until=mark - 1)` does the rest."""
-        earlier = Library(self._collection, self._phi, self.start, self._first, self._online)
+    def before(self, mark: int) -> OnlineWeights:
+        """The weights as they were at the last checkpoint before a mark; `catch_up(until=mark - 1)` does the rest."""
+        earlier = OnlineWeights(self._collection, self._phi, self.start, self._first, self._online)
         earlier._resume(mark)
         return earlier
 
-    def open(self) -> Library:
-        """Take the last checkpoint, and catch up."""
+    def open(self) -> OnlineWeights:
+        """Take the last checkpoint."""
         self._resume()
-        self.catch_up()
         return self
 
-    def catch_up(self, until: int | None = None) -> bool:
-        """Learn from marks that came since, and forget those that were taken back. Returns whether anything changed.
+    def see(self, phi: Phi) -> None:
+        """Go on with more items; the basis of phi is the same."""
+        self._phi = phi
+
+    def catch_up(self, until: int | None = None, *, store: bool = False) -> bool:
+        """Learn from marks that came since, and forget those that were undone. Returns whether anything changed.
 
         Parameters
         ----------
         until : the last mark to learn from.
+        store : whether to keep checkpoints on the way.
         """
         changed = False
         undo, undone = undone_since(self._collection, self._undo)
@@ -196,10 +198,12 @@ class Library:
         for page in mark_pages(self._collection, after=self._last, until=until):
             learned = self._learn(page)
             changed = changed or learned > 0
-            if until is None:
+            if store:
                 self._checkpoint()
             if learned < len(page):
                 break
+        if store:
+            self._checkpoint()
         return changed
 
     def _learn(self, page: list[StoredMark]) -> int:
@@ -223,19 +227,19 @@ class Library:
 
     def _pairs(self, mark: StoredMark, together: set[int]) -> list[tuple[int, int]]:
         key = (mark.qid, mark.user)
-        past = self._pasts.get(key)
-        if past is None:
-            past = Past(marks(self._collection, *key, until=mark.id - 1))
-            self._pasts.put(key, past)
-        pairs = preferences(mark, past, together)
+        history = self._histories.get(key)
+        if history is None:
+            history = History(marks(self._collection, *key, until=mark.id - 1))
+            self._histories.put(key, history)
+        pairs = preferences(mark, history, together)
         if mark.grade > 0:
             judged = {*together, mark.item}
             pairs += [
                 (mark.item, item)
-                for item in drawn(mark, self._phi.n_sampled)
-                if item not in judged and item not in past.grades
+                for item in sampled_negatives(mark, self._phi.n_sampled)
+                if item not in judged and item not in history.grades
             ]
-        past.add(mark)
+        history.add(mark)
         return pairs
 
     def _rows(self, qid: str, rows: IntArray) -> FloatArray | None:
@@ -258,7 +262,7 @@ class Library:
     def _resume(self, before: int | None = None) -> None:
         """Go back to the last checkpoint, before a mark if one is given; or to the start."""
         self._ranker, self._last, self.n_marks = self._fresh(), self._first, 0
-        self._pasts.clear()
+        self._histories.clear()
         self._undo, _ = undone_since(self._collection, self._undo)  # first: what is undone meanwhile is seen next time
         stored = checkpoints.last(self._collection, self._key, before)
         if stored is not None:

@@ -1,0 +1,120 @@
+"""What a page shows of a collection: folders, captions, texts, shots."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from rankloom.collection.collection import Collection
+
+__all__ = [
+    "ItemSummary", "ShotTimes", "active_marks", "captions_of", "folders_with_files", "has_files_in", "indexed_roots",
+    "item_summaries", "pictures_of", "sample_texts", "shots_of", "text_count",
+]  # fmt: skip
+
+# The text that stands under a picture: what a person wrote before what a program found.
+CAPTION_SOURCES = ("caption", "embedded", "sidecar", "subtitle", "tag")
+
+
+class ItemSummary(NamedTuple):
+    """An item and its first file; the path is empty if none is there any more."""
+
+    id: int
+    kind: str
+    path: str
+    start: float | None
+    end: float | None
+    width: int
+    height: int
+    taken: str | None
+
+
+class ShotTimes(NamedTuple):
+    """A shot of a video: its item, and its times in seconds."""
+
+    id: int
+    start: float
+    end: float
+
+
+def indexed_roots(collection: Collection) -> list[str]:
+    """The folders and files that were indexed."""
+    row = collection.db.execute("SELECT value FROM meta WHERE key = 'roots'").fetchone()
+    return list(json.loads(row[0])) if row else []
+
+
+def folders_with_files(collection: Collection) -> set[str]:
+    """The folders that hold indexed files."""
+    return {os.path.dirname(path) for (path,) in collection.db.execute("SELECT path FROM files")}
+
+
+def has_files_in(collection: Collection, folder: str) -> bool:
+    """Whether an indexed file lies in a folder or below it."""
+    query = "SELECT 1 FROM files WHERE path > ? AND path < ? LIMIT 1"
+    bounds = (folder + os.sep, folder + chr(ord(os.sep) + 1))
+    return collection.db.execute(query, bounds).fetchone() is not None
+
+
+def item_summaries(collection: Collection, ids: Iterable[int]) -> dict[int, ItemSummary]:
+    """Items by their ids, in one query however many they are; those that do not exist are left out."""
+    rows = collection.db.execute(
+        "SELECT id, CASE WHEN shot IS NULL THEN 'picture' ELSE 'shot' END, "
+        "coalesce((SELECT min(path) FROM files WHERE files.hash = items.hash), ''), "
+        'start, "end", width, height, taken FROM items WHERE id IN (SELECT value FROM json_each(?))',
+        (json.dumps([*ids]),),
+    )
+    return {row[0]: ItemSummary(*row) for row in rows.fetchall()}
+
+
+def captions_of(collection: Collection, ids: Iterable[int]) -> dict[int, str]:
+    """The text to show of each item that has one, in one query; several tags are joined."""
+    rows = collection.db.execute(
+        "SELECT item, source, text FROM texts WHERE item IN (SELECT value FROM json_each(?)) ORDER BY rowid",
+        (json.dumps([*ids]),),
+    )
+    captions: dict[int, tuple[int, str]] = {}
+    for item, source, text in rows.fetchall():
+        if source not in CAPTION_SOURCES:
+            continue
+        rank = CAPTION_SOURCES.index(source)
+        if item not in captions or rank < captions[item][0]:
+            captions[item] = (rank, text)
+        elif source == "tag" and rank == captions[item][0]:
+            captions[item] = (rank, f"{captions[item][1]}, {text}")
+    return {item: text for item, (_, text) in captions.items()}
+
+
+def shots_of(collection: Collection, item: int) -> list[ShotTimes]:
+    """All shots of the video that an item is a shot of."""
+    rows = collection.db.execute(
+        'SELECT id, start, "end" FROM items WHERE shot IS NOT NULL AND hash = (SELECT hash FROM items WHERE id = ?) '
+        "ORDER BY shot",
+        (item,),
+    )
+    return [ShotTimes(*row) for row in rows.fetchall()]
+
+
+def pictures_of(collection: Collection) -> list[int]:
+    """The items that are pictures and have a file."""
+    rows = collection.db.execute(
+        "SELECT id FROM items WHERE shot IS NULL AND hash IN (SELECT hash FROM files) ORDER BY id"
+    )
+    return [item for (item,) in rows.fetchall()]
+
+
+def sample_texts(collection: Collection, most: int) -> Iterator[tuple[str, str]]:
+    """The source and the text of the first texts that are not names of files or folders."""
+    query = "SELECT source, text FROM texts WHERE source NOT IN ('name', 'folder') ORDER BY rowid LIMIT ?"
+    yield from collection.db.execute(query, (most,))
+
+
+def text_count(collection: Collection) -> int:
+    """How many texts there are."""
+    return int(collection.db.execute("SELECT count(*) FROM texts").fetchone()[0])
+
+
+def active_marks(collection: Collection) -> int:
+    """How many marks are active: given, and not undone."""
+    return int(collection.db.execute("SELECT count(*) FROM qrels WHERE undone IS NULL").fetchone()[0])

@@ -1,0 +1,247 @@
+"""Diffusion: the best items lend their score to their neighbors, over the neighbor graph of the collection."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom.collection import Collection
+from rankloom.collection.graph_file import StoredGraph, graph_stamp, load_graph, save_graph
+from rankloom.core import FloatArray, IntArray
+from rankloom.engine.index import FaissIndex
+from rankloom.engine.neighbors import RESOLUTION, NeighborGraph, build_graph
+from rankloom.engine.snapshot import Snapshot
+from rankloom.engine.view import View
+
+__all__ = ["ALPHA", "Diffused", "Diffusion", "diffuse_scores"]
+
+ALPHA = 0.9  # how much neighbors say
+NEAREST = 10  # neighbors of an item; also where a plain query enters the graph: beside its nearest item
+JUDGED = 30  # where a query with marks enters it: its scores are surer
+FEWEST = 3 * NEAREST  # items below which a graph says nothing
+SAME_WEIGHTS = 0.98  # cosine between the weights of a graph and those of now, above which it still holds
+_AT_ONCE = 4_000_000  # pairs of items that a search may compare to bring the graph up to date
+_EXACT = 100_000  # items whose graph is exact; beyond, neighbors are looked for among candidates
+_CANDIDATES = 300
+
+
+class Diffused(NamedTuple):
+    r"""Scores that were diffused over the graph, \(f = y + \alpha S f\), beside what was there before.
+
+    The total is `own * scores + f`; y is `share * (scores - floor)` where `inside`, else 0. `operator` is S.
+    """
+
+    total: FloatArray
+    f: FloatArray
+    inside: NDArray[np.bool_]
+    share: float
+    floor: float
+    own: float
+    operator: Any
+
+
+def diffuse_scores(
+    scores: FloatArray,
+    graph: NeighborGraph,
+    operator: Any,
+    present: NDArray[np.bool_],
+    *,
+    barred: IntArray | None = None,
+    judged: bool = False,
+) -> Diffused:
+    """Let the best items lend their score to their neighbors, and these to theirs.
+
+    Parameters
+    ----------
+    scores : of all items.
+    graph, operator : the graph and its matrix S.
+    present : which items count.
+    barred : row numbers that lend nothing: items marked wrong.
+    judged : whether the scores follow marks. Otherwise only a trace of them is kept, to order items that the graph does
+        not reach.
+    """
+    rows = np.flatnonzero(present)
+    order = rows[np.lexsort((rows, -scores[rows]))]
+    n_start = min(JUDGED if judged else NEAREST, len(order) - 1)
+    floor = float(scores[order[n_start]])
+    nearest = order[: n_start + 1]
+    span = float(scores[nearest[0]]) - floor
+    share = 1.0 / span if span > 0 else 0.0
+    start = np.zeros(len(scores))
+    start[nearest] = np.maximum(scores[nearest] - floor, 0.0) * share
+    if barred is not None:
+        start[barred] = 0.0
+    f = graph.diffuse(start, ALPHA, operator=operator)
+    size = float(np.abs(scores[rows]).max()) or 1.0
+    own = 1.0 if judged else 1e-6 / size
+    return Diffused(own * scores + f, f, start > 0, share, floor, own, operator)
+
+
+@dataclass(frozen=True, eq=False)
+class _Current:
+    """The graph of a snapshot and its matrix; and the weights and versions of descriptors that it was made with."""
+
+    snapshot: Snapshot
+    graph: NeighborGraph
+    operator: Any
+    weights: Mapping[str, float]
+
+
+class Diffusion:
+    """The neighbor graph of a collection, as threads and processes share it, and diffusion over it.
+
+    A search may bring the graph up to date in memory, where that takes little; only `build` writes it.
+    """
+
+    def __init__(self, collection: Collection):
+        self._collection = collection
+        self._lock = threading.RLock()
+        self._building = threading.Lock()
+        self._current: _Current | None = None
+        self._loaded: tuple[tuple[int, int] | None, StoredGraph | None] | None = None
+
+    def diffuse(
+        self, view: View, scores: FloatArray, scored: NDArray[np.bool_], *, barred: IntArray, judged: bool
+    ) -> Diffused | None:
+        """Diffuse the scores of a search; None if the collection is small, or the graph is not there."""
+        snapshot = view.snapshot
+        if snapshot.present.sum() <= FEWEST:
+            return None
+        current = self._ready(snapshot, view.fused)
+        if current is None:
+            return None
+        there = snapshot.present & scored
+        return diffuse_scores(scores, current.graph, current.operator, there, barred=barred, judged=judged)
+
+    def complete(self, snapshot: Snapshot) -> bool:
+        """Whether there is a graph of all items."""
+        known = self._known(snapshot)
+        return known is not None and len(known.ids) == snapshot.n_items
+
+    def build(
+        self, view: View, progress: Callable[[int, int, str], None] = lambda done, total, text: None
+    ) -> NeighborGraph:
+        """Bring the graph up to date, or make it anew if the weights have moved far, and keep it on disk.
+
+        Parameters
+        ----------
+        view : the items, and the weights for a graph that is made anew.
+        progress : called with the number of items done, of all, and a text.
+        """
+        current = self._updated(view.snapshot, view.fused, progress)
+        made = _stored(current.graph, current.weights, view.snapshot)
+        with self._lock:
+            stored = self._on_disk()
+        if stored is None or not _same(stored, made):
+            save_graph(self._collection, made)
+        return current.graph
+
+    def _ready(self, snapshot: Snapshot, weights: Mapping[str, float]) -> _Current | None:
+        """The graph for a search: if it is there, or if little is missing, which is computed then."""
+        known = self._known(snapshot)
+        fitting = 0 if known is None or not _near(weights, known.weights) else len(known.ids)
+        if (snapshot.n_items - fitting) * snapshot.n_items <= _AT_ONCE:
+            return self._updated(snapshot, weights)
+        with self._lock:
+            current = self._current
+        return current if current is not None and current.snapshot is snapshot else None
+
+    def _updated(
+        self,
+        snapshot: Snapshot,
+        weights: Mapping[str, float],
+        progress: Callable[[int, int, str], None] = lambda done, total, text: None,
+    ) -> _Current:
+        """The graph of a snapshot, of which only what is missing is computed."""
+        with self._building:  # searches by the old graph go on meanwhile
+            known = self._known(snapshot)
+            if known is not None and not _near(weights, known.weights):
+                known = None
+            with self._lock:
+                current = self._current
+                if known is not None and current is not None and current.snapshot is snapshot:
+                    return current
+            graph = build_graph(
+                _similarity(snapshot, weights if known is None else known.weights),
+                snapshot.present,
+                NEAREST,
+                known=None if known is None else NeighborGraph(known.ids, known.similarities),
+                progress=progress,
+            )
+            current = _Current(snapshot, graph, graph.operator(), dict(weights) if known is None else known.weights)
+            with self._lock:
+                self._current = current
+            return current
+
+    def _on_disk(self) -> StoredGraph | None:
+        """The graph on disk, read again when the file has changed."""
+        stamp = graph_stamp(self._collection)
+        if self._loaded is None or self._loaded[0] != stamp:
+            self._loaded = (stamp, None if stamp is None else load_graph(self._collection))
+        return self._loaded[1]
+
+    def _known(self, snapshot: Snapshot) -> StoredGraph | None:
+        """The graph that is at hand, in memory or on disk; maybe of fewer items than there are now."""
+        with self._lock:
+            current = self._current
+            if current is not None and current.snapshot is snapshot:
+                return _stored(current.graph, current.weights, snapshot)
+            versions = _versions(snapshot)
+            known = None
+            if current is not None and _versions(current.snapshot) == versions:
+                known = _stored(current.graph, current.weights, snapshot)
+            stored = self._on_disk()
+            fits = stored is not None and stored.resolution == RESOLUTION and stored.versions == versions
+            if stored is not None and fits and (known is None or len(stored.ids) > len(known.ids)):
+                known = stored
+            if known is None or len(known.ids) > snapshot.n_items:
+                return None
+            graph = NeighborGraph(known.ids, known.similarities)
+            if len(graph) == snapshot.n_items and not graph.lost(snapshot.present).any():
+                self._current = _Current(snapshot, graph, graph.operator(), known.weights)
+            return known
+
+
+def _stored(graph: NeighborGraph, weights: Mapping[str, float], snapshot: Snapshot) -> StoredGraph:
+    return StoredGraph(graph.ids, graph.similarities, dict(weights), _versions(snapshot), RESOLUTION)
+
+
+def _same(a: StoredGraph, b: StoredGraph) -> bool:
+    return a[2:] == b[2:] and np.array_equal(a.ids, b.ids) and np.array_equal(a.similarities, b.similarities)
+
+
+def _versions(snapshot: Snapshot) -> dict[str, str]:
+    """The descriptors behind the similarities, with their scales."""
+    versions = {name: version for name, version, _ in snapshot.state.descriptors}
+    return {name: f"{versions[name]} {sorted(snapshot.scales[name].items())}" for name in snapshot.vectors}
+
+
+def _near(ours: Mapping[str, float], theirs: Mapping[str, float]) -> bool:
+    """Whether weights have not moved far."""
+    names = sorted({*ours, *theirs})
+    a, b = (np.array([weights.get(name, 0.0) for name in names]) for weights in (ours, theirs))
+    size = float(np.linalg.norm(a) * np.linalg.norm(b))
+    return size > 0 and float(a @ b) / size > SAME_WEIGHTS
+
+
+def _similarity(snapshot: Snapshot, weights: Mapping[str, float]) -> Callable[[int], NDArray[Any]]:
+    """The similarities of all items to one; of a very large collection, to candidates that FAISS proposes."""
+    index: FaissIndex | None = None
+    if snapshot.n_items > _EXACT and "semantic" in snapshot.vectors:
+        index = FaissIndex(snapshot.vectors["semantic"])
+
+    def similarity(row: int) -> NDArray[Any]:
+        vectors = snapshot.vectors_of(row)
+        rows = None if index is None else index.candidates([vectors], _CANDIDATES)
+        if rows is None:
+            return snapshot.similarity(vectors, weights)
+        column = np.full(snapshot.n_items, -np.inf, dtype=np.float32)
+        column[rows] = snapshot.similarity(vectors, weights, rows)
+        return column
+
+    return similarity

@@ -1,0 +1,220 @@
+r"""Relevance feedback inside one search: marked items teach a kernel machine, and have their places.
+
+Everything is linear in the similarities to the query and to the marked items, so that a score can be explained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom.collection import StoredMark
+from rankloom.core import FloatArray, IntArray
+from rankloom.engine.encoding import EncodedQuery
+from rankloom.engine.similarity import CACHE_BYTES, Similarities
+from rankloom.engine.view import View
+
+__all__ = [
+    "FeedbackModel", "Judgements", "RelevanceFeedback", "feedback_coefficients", "fit_feedback", "mark_offsets",
+]  # fmt: skip
+
+RIDGE = 0.1
+MEAN = 1.0  # how much mean similarities count beside the kernel machine
+AGAINST = 0.5  # and those to wrong items
+PREFERRED = 0.5  # how much "rather than" counts beside a mark
+EXPERTS = 1.0  # what the experts say of the best item; the kernel machine gives about 1 to right items
+MOST_MARKS = 300  # marks of a query that teach at once; the others keep their places
+
+
+class Judgements(NamedTuple):
+    """What a user has said in a search: the last grade of each item, and preferences (better, worse)."""
+
+    grades: dict[int, float]
+    pairs: list[tuple[int, int]]
+
+    @classmethod
+    def of(cls, marks: Iterable[StoredMark], n_items: int) -> Judgements:
+        """The judgements that active marks make; marks of items beyond a number are left out."""
+        grades: dict[int, float] = {}
+        pairs = []
+        for mark in marks:
+            if mark.item > n_items or (mark.over or 0) > n_items:
+                continue
+            if mark.over is not None:
+                pairs.append((mark.item, mark.over))
+            else:
+                grades.pop(mark.item, None)  # the last mark of an item is the latest
+                grades[mark.item] = mark.grade
+        return cls(grades, pairs)
+
+    @property
+    def n_marks(self) -> int:
+        """How many items have a grade, and how many preferences there are."""
+        return len(self.grades) + len(self.pairs)
+
+    def rows(self, *, right: bool | None = None) -> IntArray:
+        """The rows of graded items; only right ones, or only wrong ones, if asked for."""
+        return np.array(
+            [item - 1 for item, grade in self.grades.items() if right is None or (grade > 0) == right], dtype=np.int64
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class FeedbackModel:
+    r"""A score that follows marks: \(\beta_q b(p) + \sum_j \beta_j K(p, j) + \beta_0\).
+
+    Parameters
+    ----------
+    items : the marked items j; 0 for the examples of the query.
+    targets : 1 for right, -1 for wrong.
+    columns : K, the similarities of all items to each marked one, one row a marked item.
+    coefficients : of the query, of each marked item, and the constant.
+    """
+
+    items: tuple[int, ...]
+    targets: tuple[float, ...]
+    columns: NDArray[np.float32]
+    coefficients: FloatArray
+
+    def scores(self, base: FloatArray) -> FloatArray:
+        """The scores of all items, from those of the query alone."""
+        return np.asarray(
+            self.coefficients[0] * base + self.coefficients[1:-1] @ self.columns + self.coefficients[-1],
+            dtype=np.float64,
+        )
+
+
+class RelevanceFeedback:
+    """Fits what follows the marks of a search."""
+
+    def __init__(self, similarities: Similarities):
+        self._similarities = similarities
+
+    def fit(self, view: View, encoded: EncodedQuery, judgements: Judgements, base: FloatArray) -> FeedbackModel | None:
+        """What follows the marks of a query; None without any."""
+        if not judgements.n_marks:
+            return None
+        most = int(np.clip(CACHE_BYTES // max(1, 4 * view.snapshot.n_items), 30, MOST_MARKS))
+        example = self._similarities.to_examples(view, encoded)
+        return fit_feedback(judgements, base, partial(self._similarities.to_item, view), example, most=most)
+
+
+def fit_feedback(
+    judgements: Judgements,
+    base: FloatArray,
+    column: Callable[[int], NDArray[np.float32]],
+    example: NDArray[np.float32] | None,
+    *,
+    most: int,
+) -> FeedbackModel:
+    """A score that follows the marks: what the experts say, and a kernel machine over marks and examples.
+
+    Parameters
+    ----------
+    judgements : the marks.
+    base : what the experts say of every item.
+    column : the similarity of all items to one.
+    example : the mean similarity of all items to the examples of the query, which are right too; None without any.
+    most : how many of the latest marks teach; the others keep their places only.
+    """
+    targets, weights = _targets(judgements)
+    items = [*targets][-most:]
+    columns = [column(item) for item in items]
+    t, w = [targets[item] for item in items], [weights[item] for item in items]
+    rows: IntArray = np.array(items, dtype=np.int64) - 1
+    gram = np.array([similarity[rows] for similarity in columns], dtype=np.float64).reshape(len(items), len(items))
+    if example is not None:
+        to_marked = example[rows].astype(np.float64)
+        gram = np.block([[np.ones((1, 1)), to_marked[None]], [to_marked[:, None], gram]])
+        items, columns, t, w = [0, *items], [example, *columns], [1.0, *t], [1.0, *w]
+    stacked = np.stack(columns) if columns else np.zeros((0, len(base)), dtype=np.float32)
+    size = float(np.abs(base).max(initial=0.0)) or 1.0
+    coefficients = np.append(EXPERTS / size, feedback_coefficients(gram, np.array(t), np.array(w)))
+    return FeedbackModel(tuple(items), tuple(t), stacked, coefficients)
+
+
+def _targets(judgements: Judgements) -> tuple[dict[int, float], dict[int, float]]:
+    """What each item should score, 1 or -1, and how much that counts."""
+    grades = judgements.grades
+    targets = {item: 1.0 if grade > 0 else -1.0 for item, grade in grades.items()}
+    highest = max(1.0, max(grades.values(), default=1.0))
+    weights = {item: max(grade, 0.1) / highest if grade > 0 else 1.0 for item, grade in grades.items()}
+    balance: dict[int, float] = {}
+    for better, worse in judgements.pairs:
+        balance[better] = balance.get(better, 0.0) + 1.0
+        balance[worse] = balance.get(worse, 0.0) - 1.0
+    for item, total in balance.items():
+        if item not in targets and total > 0:  # the lesser item is not wrong
+            targets[item], weights[item] = 1.0, PREFERRED
+    return targets, weights
+
+
+def feedback_coefficients(
+    gram: FloatArray, targets: FloatArray, weights: FloatArray, *, machine: bool = True, means: bool = True
+) -> FloatArray:
+    r"""Coefficients \(\beta\) of a score \(f(p) = \sum_j \beta_j K(p, j)\) over marked items, then a constant.
+
+    The sum of two rules. A kernel machine, ridge regression on the targets with a constant term, both sides of equal
+    total weight:
+
+    .. math:: \min_{a, b} \sum_j c_j (t_j - \sum_i a_i K(j, i) - b)^2 + \lambda\, a^\top K a
+
+    is best when there are many marks. The mean similarity to right items less half of that to wrong ones is best when
+    there are few.
+
+    Parameters
+    ----------
+    gram : array of shape (m, m), the similarities K between marked items.
+    targets : above 0 for right, below 0 for wrong.
+    weights : how much each mark counts.
+    machine, means : which of the two rules take part.
+
+    Returns
+    -------
+    array of shape (m + 1,)
+
+    Examples
+    --------
+    >>> gram = np.array([[1.0, 0.8, 0.1], [0.8, 1.0, 0.2], [0.1, 0.2, 1.0]])
+    >>> feedback_coefficients(gram, np.array([1.0, 1.0, -1.0]), np.ones(3)).round(2).tolist()
+    [0.91, 1.26, -1.66, 0.05]
+    """
+    m = len(targets)
+    coefficients = np.zeros(m + 1)
+    sides = [(targets > 0, MEAN), (targets < 0, -MEAN * AGAINST)]
+    for side, share in sides:
+        if side.any() and (means or not (targets < 0).any()):
+            coefficients[:m][side] += share * weights[side] / weights[side].sum()
+    if machine and all(side.any() for side, _ in sides):
+        balanced = weights.copy()
+        for side, _ in sides:
+            balanced[side] *= m / (2.0 * weights[side].sum())
+        system = np.zeros((m + 1, m + 1))
+        system[:m, :m] = gram + np.diag(RIDGE / balanced)
+        system[m, :m] = system[:m, m] = 1.0
+        coefficients += np.linalg.solve(system, np.append(np.sign(targets), 0.0))
+    return coefficients
+
+
+def mark_offsets(judgements: Judgements, total: FloatArray) -> dict[int, float]:
+    """What puts right items first, by grade, wrong ones last, and preferred ones above those they were preferred to."""
+    size = float(np.ceil(np.ptp(total)) + 1.0) if len(total) else 1.0
+    grades = sorted({*judgements.grades.values()})
+    places = {grade: place for place, grade in enumerate((grade for grade in grades if grade > 0), 1)}
+    places |= {grade: -place for place, grade in enumerate((grade for grade in reversed(grades) if grade <= 0), 1)}
+    offsets = {item - 1: size * places[grade] for item, grade in judgements.grades.items()}
+    for _ in range(len(judgements.pairs)):
+        moved = False
+        for better, worse in judgements.pairs:
+            upper, lower = (total[item - 1] + offsets.get(item - 1, 0.0) for item in (better, worse))
+            if upper <= lower:
+                offsets[better - 1] = offsets.get(better - 1, 0.0) + lower - upper + 1e-3 * size
+                moved = True
+        if not moved:
+            break
+    return offsets

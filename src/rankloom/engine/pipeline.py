@@ -1,0 +1,127 @@
+"""The way of a query to its hits: encoded, scored, judged, diffused, arranged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom.collection import Collection
+from rankloom.collection.filtering import allowed_by, newest_first
+from rankloom.collection.marks import marks
+from rankloom.collection.query import Query
+from rankloom.core import FloatArray, IntArray
+from rankloom.engine.arrangement import Arranged, Arrangement
+from rankloom.engine.cutoff import suggest_cutoff
+from rankloom.engine.diffusion import Diffusion
+from rankloom.engine.encoding import ExampleEncoder
+from rankloom.engine.explanation import Explanation
+from rankloom.engine.feedback import Judgements, RelevanceFeedback, mark_offsets
+from rankloom.engine.index import Index
+from rankloom.engine.models import load_scorer
+from rankloom.engine.options import SearchOptions
+from rankloom.engine.ranking import Ranking
+from rankloom.engine.results import Results, SearchHit
+from rankloom.engine.scoring import BaseScores, Scoring
+from rankloom.engine.similarity import Similarities
+from rankloom.engine.snapshot import SnapshotSource
+from rankloom.engine.view import View, for_query
+from rankloom.engine.weights import WeightSource
+
+__all__ = ["Pipeline"]
+
+
+class Pipeline:
+    """The parts of an engine in the order in which a query passes them; `Engine` says what the parameters are."""
+
+    def __init__(self, collection: Collection, weights: Mapping[str, float] | None, index: Index | None):
+        self._collection = collection
+        self.snapshots = SnapshotSource(collection)
+        self.encoder = ExampleEncoder(collection)
+        self.weights = WeightSource(collection, self.encoder, weights)
+        self.scoring = Scoring(index)
+        self.similarities = Similarities()
+        self.feedback = RelevanceFeedback(self.similarities)
+        self.diffusion = Diffusion(collection)
+        self.arrangement = Arrangement(collection, self.similarities)
+
+    def view(self) -> View:
+        """The items and the weights of this moment."""
+        return self.weights.view(self.snapshots.current())
+
+    def base(self, query: Query) -> BaseScores:
+        """What the experts say of every item, without marks and neighbors."""
+        view = self.view()
+        encoded = self.encoder.encode(query, view.snapshot)
+        return self.scoring.scores(view, encoded, view.scorer_for(encoded.query), view.key)
+
+    def rank(self, view: View, query: Query, options: SearchOptions, model: int | None = None) -> Ranking:
+        """All scores of a query in one view of the collection; by another model if one is given."""
+        snapshot = view.snapshot
+        encoded = self.encoder.encode(query, snapshot)
+        query = encoded.query
+        scorer, key = view.scorer_for(query), view.key
+        if model is not None:
+            scorer, key = for_query(load_scorer(self._collection, model), query), (snapshot.content, model)
+        given = marks(self._collection, query.qid, options.user) if options.feedback else []
+        judgements = Judgements.of(given, snapshot.n_items)
+        marked = np.sort(judgements.rows())
+        base = self.scoring.scores(view, encoded, scorer, key, marked if len(marked) else None)
+        feedback = self.feedback.fit(view, encoded, judgements, base.scores)
+        scores = base.scores if feedback is None else feedback.scores(base.scores)
+        diffused = None
+        if options.diffusion and (feedback is not None or any(example.weight > 0 for example in query.examples)):
+            wrong, judged = judgements.rows(right=False), feedback is not None
+            diffused = self.diffusion.diffuse(view, scores, base.scored, barred=wrong, judged=judged)
+        offsets = mark_offsets(judgements, scores if diffused is None else diffused.total)
+        return Ranking(view, encoded, judgements, scorer, base, feedback, scores, diffused, offsets)
+
+    def allowed(self, ranking: Ranking) -> NDArray[np.bool_]:
+        """Which items may be hits."""
+        snapshot = ranking.view.snapshot
+        filtered = allowed_by(self._collection, ranking.encoded.query.filters, snapshot.n_items)
+        return ranking.allowed(filtered, bool(self.encoder.text_encoders(snapshot)))
+
+    def arranged(self, ranking: Ranking, options: SearchOptions) -> Arranged:
+        """The hits of a ranking in their order."""
+        return self.arrangement.arrange(ranking, self.allowed(ranking), options)
+
+    def search(self, query: Query, k: int, options: SearchOptions) -> Results:
+        """The best k items."""
+        ranking = self.rank(self.view(), query, options)
+        arranged = self.arranged(ranking, options)
+        order, plain = arranged.order, options.method == "experts" and not options.diversity
+        cutoff = suggest_cutoff(arranged.total[order], ranking) if plain else None
+        hits = [
+            hit._replace(
+                score=arranged.score(hit.id - 1),
+                why=arranged.why(hit.id - 1) if options.explain else None,
+                mark=ranking.judgements.grades.get(hit.id),
+                duplicates=tuple(arranged.others.get(hit.id - 1, ())),
+            )
+            for hit in self.hits(order[options.offset : options.offset + k], options.offset)
+        ]
+        return Results(tuple(hits), len(order), cutoff, ranking.diffused is not None, ranking.judgements.n_marks)
+
+    def hits(self, rows: IntArray, offset: int = 0, total: FloatArray | None = None) -> list[SearchHit]:
+        """Rows as hits, with their scores if given."""
+        return [
+            SearchHit.of(rank, item, 0.0 if total is None else float(total[item.id - 1]))
+            for rank, item in enumerate(self._collection.items((rows + 1).tolist()), offset + 1)
+        ]
+
+    def listed(self, query: Query, k: int, options: SearchOptions) -> Results:
+        """The items that pass the filters, the newest first; nothing ranks them, so each has the score 0."""
+        if options.method != "experts" or options.diversity:
+            raise ValueError("method and diversity arrange ranked results: give words or an example, too")
+        snapshot = self.snapshots.current()
+        order = newest_first(self._collection, query.filters, snapshot.n_items)
+        order = order[snapshot.present[order]]
+        others: dict[int, list[int]] = {}
+        if options.collapse:
+            order, others = self.arrangement.collapse(order, snapshot)
+        why = Explanation() if options.explain else None
+        hits = self.hits(order[options.offset : options.offset + k], options.offset)
+        listed = (hit._replace(why=why, duplicates=tuple(others.get(hit.id - 1, ()))) for hit in hits)
+        return Results(tuple(listed), len(order))

@@ -1,0 +1,137 @@
+"""All scores of a search: of the experts, of relevance feedback and of diffusion; and what each of them added."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom.core import FloatArray
+from rankloom.engine.diffusion import ALPHA, Diffused
+from rankloom.engine.encoding import EncodedQuery
+from rankloom.engine.explanation import FACES, TAGS, TEXT, Explanation, Part
+from rankloom.engine.feedback import FeedbackModel, Judgements
+from rankloom.engine.scorers import Scorer
+from rankloom.engine.scoring import BaseScores
+from rankloom.engine.view import View
+
+__all__ = ["Ranking"]
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """All scores of a search and what they are made of.
+
+    Parameters
+    ----------
+    view, encoded, judgements : the items and weights that it saw, what was asked, and what the user had said.
+    scorer, base : what combines the experts, and what they say.
+    feedback : what follows the marks, if there are any.
+    scores : those of the experts, or what follows the marks.
+    diffused : the scores after diffusion, if neighbors count.
+    offsets : by row, what puts marked items at the ends of the list.
+    """
+
+    view: View
+    encoded: EncodedQuery
+    judgements: Judgements
+    scorer: Scorer
+    base: BaseScores
+    feedback: FeedbackModel | None
+    scores: FloatArray
+    diffused: Diffused | None
+    offsets: Mapping[int, float]
+
+    @property
+    def total(self) -> FloatArray:
+        """The final score of every item."""
+        total = self.unmoved.copy()
+        for row, offset in self.offsets.items():
+            total[row] += offset
+        return total
+
+    @property
+    def unmoved(self) -> FloatArray:
+        """The score of every item before marks put it at an end of the list."""
+        return self.scores if self.diffused is None else self.diffused.total
+
+    @property
+    def by_words_alone(self) -> bool:
+        """Whether nothing but words says what is looked for."""
+        query = self.encoded.query
+        return not query.examples and query.concept is None and self.feedback is None
+
+    def why(self, row: int) -> Explanation:
+        """What each expert, marked item and neighbor added; it sums to the score."""
+        factor, constant = 1.0, 0.0
+        if self.diffused is not None:
+            inside = bool(self.diffused.inside[row])
+            factor = self.diffused.own + self.diffused.share * inside
+            constant = -self.diffused.share * self.diffused.floor * inside
+        through = factor * (1.0 if self.feedback is None else float(self.feedback.coefficients[0]))
+        parts: list[Part] = []
+        if through:
+            parts += [part._replace(value=through * part.value) for part in self.scorer.parts(self.base.phi, row)]
+        if self.feedback is not None:
+            marks, from_marks = _mark_parts(self.feedback, row, factor)
+            parts += marks
+            constant += from_marks
+        if constant:
+            by_marks = self.feedback is not None
+            parts.append(
+                Part("mark", "all marks", constant) if by_marks else Part("other", "nearer than the rest", constant)
+            )
+        if self.diffused is not None:
+            parts += _neighbor_parts(self.diffused, row)
+        if row in self.offsets:
+            grade = self.judgements.grades.get(row + 1)
+            name = "preferred" if grade is None else "marked right" if grade > 0 else "marked wrong"
+            parts.append(Part("mark", name, self.offsets[row]))
+        return Explanation(parts)
+
+    def allowed(self, filtered: NDArray[np.bool_], words_reach_all: bool) -> NDArray[np.bool_]:
+        """Which items may be hits.
+
+        Parameters
+        ----------
+        filtered : which items pass the filters.
+        words_reach_all : whether an encoder compares words with every picture; otherwise, of a query of words alone,
+            items that have none of them are no hits.
+        """
+        snapshot = self.view.snapshot
+        allowed = snapshot.present & self.base.scored & ~snapshot.excluded(self.encoded.query.text) & filtered
+        if self.by_words_alone and not words_reach_all:
+            allowed &= self._has_words()
+        return allowed
+
+    def _has_words(self) -> NDArray[np.bool_]:
+        """Which items have something of the words of the query."""
+        phi = self.base.phi
+        columns = [phi.column(phi.names.index(name)) != 0 for name in (TEXT, TAGS, FACES)]
+        return np.asarray(np.any(columns, axis=0))
+
+
+def _mark_parts(feedback: FeedbackModel, row: int, factor: float) -> tuple[list[Part], float]:
+    """What each marked item adds beside what it adds to an average item, so that only what tells items apart shows;
+    and the sum of the latter."""
+    means = feedback.columns.mean(axis=1, dtype=np.float64)
+    parts, constant = [], factor * float(feedback.coefficients[-1])
+    for place, (item, target) in enumerate(zip(feedback.items, feedback.targets, strict=True)):
+        coefficient = factor * float(feedback.coefficients[place + 1])
+        value = coefficient * (float(feedback.columns[place, row]) - means[place])
+        like = "like" if target > 0 else "unlike"
+        parts.append(
+            Part("mark", f"{like} item {item}", value, item) if item else Part("example", f"{like} the examples", value)
+        )
+        constant += coefficient * means[place]
+    return parts, constant
+
+
+def _neighbor_parts(diffused: Diffused, row: int) -> Iterator[Part]:
+    neighbors = diffused.operator[[row]].tocoo()
+    for column, weight in zip(neighbors.coords[1].tolist(), neighbors.data.tolist(), strict=True):
+        value = ALPHA * weight * float(diffused.f[column])
+        if value:
+            yield Part("neighbour", f"neighbour {column + 1}", value, column + 1)

@@ -1,0 +1,34 @@
+"""The routes of the API, a module a subject. They translate requests into calls of the engine, and decide nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fastapi import APIRouter
+
+from rankloom.server.context import Context
+from rankloom.server.routes.collection import collection_routes
+from rankloom.server.routes.concepts import concept_routes
+from rankloom.server.routes.export import export_routes
+from rankloom.server.routes.marks import mark_routes
+from rankloom.server.routes.media import media_routes
+from rankloom.server.routes.models import model_routes
+from rankloom.server.routes.saved import saved_routes
+from rankloom.server.routes.search import search_routes
+from rankloom.server.routes.session import session_routes
+from rankloom.server.routes.weights import weight_routes
+
+__all__ = ["ROUTES"]
+
+ROUTES: tuple[Callable[[Context], APIRouter], ...] = (
+    search_routes,
+    export_routes,
+    mark_routes,
+    weight_routes,
+    model_routes,
+    concept_routes,
+    saved_routes,
+    media_routes,
+    collection_routes,
+    session_routes,
+)

@@ -1,0 +1,44 @@
+"""Models that are trained from the marks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter
+
+from rankloom.rankers import RANKERS
+from rankloom.server.context import Context
+from rankloom.server.errors import Refused
+from rankloom.server.schemas import TrainRequest, UseRequest
+
+__all__ = ["model_routes"]
+
+
+def model_routes(context: Context) -> APIRouter:
+    """The routes of models."""
+    router = APIRouter(prefix="/api", tags=["learning"])
+    engine, work = context.engine, context.work
+
+    @router.get("/models")
+    async def models() -> list[dict[str, Any]]:
+        """The models that were trained from the marks."""
+        return await work.read(_models, context)
+
+    @router.post("/models/train", status_code=202)
+    async def train(asked: TrainRequest) -> dict[str, Any]:
+        """Begin to train a model from all marks; /api/collection says how far it is."""
+        if asked.ranker not in RANKERS:
+            raise Refused(422, f"ranker: known are {', '.join(RANKERS)}")
+        return vars(context.jobs.start("train", lambda _: f"model {engine.train(asked.ranker).id}"))
+
+    @router.post("/models/use")
+    async def use(asked: UseRequest) -> dict[str, Any]:
+        """Use a model, or with no id the one that was used before."""
+        await work.write(engine.rollback) if asked.id is None else await work.write(engine.use, asked.id)
+        return {"models": await work.read(_models, context)}
+
+    return router
+
+
+def _models(context: Context) -> list[dict[str, Any]]:
+    return [model._asdict() for model in context.engine.models()]

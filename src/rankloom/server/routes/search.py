@@ -1,0 +1,78 @@
+"""Searching, and why hits are where they are."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Any
+
+from fastapi import APIRouter, Request
+
+from rankloom.engine import SearchOptions
+from rankloom.server.context import Context
+from rankloom.server.guard import user_of
+from rankloom.server.schemas import (
+    CompareRequest,
+    ExplainRequest,
+    HitModel,
+    SearchRequest,
+    SearchResponse,
+    SuggestRequest,
+)
+
+__all__ = ["search_routes"]
+
+
+def search_routes(context: Context) -> APIRouter:
+    """The routes that search."""
+    router = APIRouter(prefix="/api", tags=["search"])
+    work = context.work
+
+    @router.post("/search")
+    async def search(asked: SearchRequest, request: Request) -> SearchResponse:
+        """Find items by words, examples and a concept."""
+        return await work.search(_search, context, asked, user_of(request))
+
+    @router.post("/explain")
+    async def explain(asked: ExplainRequest, request: Request) -> dict[str, Any]:
+        """Why an item has its score: parts by expert, neighbour and mark that sum to it."""
+        return await work.search(_explain, context, asked, user_of(request))
+
+    @router.post("/compare")
+    async def compare(asked: CompareRequest, request: Request) -> dict[str, Any]:
+        """Why one item is above another: differences by expert that sum to the difference of the scores."""
+        return await work.search(_compare, context, asked, user_of(request))
+
+    @router.post("/suggest")
+    async def suggest(asked: SuggestRequest, request: Request) -> list[HitModel]:
+        """The hits whose marks would teach most."""
+        return await work.search(_suggest, context, asked, user_of(request))
+
+    return router
+
+
+def _search(context: Context, asked: SearchRequest, user: str) -> SearchResponse:
+    began = perf_counter()
+    results = context.engine.search(context.query(asked.query), asked.k, asked.options(user))
+    return SearchResponse(
+        total=results.total,
+        cutoff=results.cutoff,
+        diffused=results.diffused,
+        marks=results.marks,
+        seconds=perf_counter() - began,
+        hits=context.hits(results),
+    )
+
+
+def _explain(context: Context, asked: ExplainRequest, user: str) -> dict[str, Any]:
+    (why,) = context.engine.explain(context.query(asked.query), [asked.item], asked.options(user))
+    return {"item": asked.item, "score": why.total, "why": context.parts(why)}
+
+
+def _compare(context: Context, asked: CompareRequest, user: str) -> dict[str, Any]:
+    why = context.engine.compare(context.query(asked.query), asked.a, asked.b, asked.options(user))
+    return {"a": asked.a, "b": asked.b, "difference": why.total, "why": context.parts(why)}
+
+
+def _suggest(context: Context, asked: SuggestRequest, user: str) -> list[HitModel]:
+    options = SearchOptions(user=user, diffusion=asked.diffusion)
+    return context.hits(context.engine.suggest(context.query(asked.query), asked.n, options))
