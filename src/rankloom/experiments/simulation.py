@@ -80,9 +80,14 @@ class Simulation:
         return self.values - self.baseline
 
     @property
+    def n_late(self) -> int:
+        """How many queries are the last quarter."""
+        return max(1, len(self.values) // 4)
+
+    @property
     def late_gain(self) -> float:
         """The mean gain over the last quarter of the queries."""
-        return float(self.gain[-max(1, len(self.gain) // 4) :].mean())
+        return float(self.gain[-self.n_late :].mean())
 
     @property
     def cumulative_gain(self) -> FloatArray:
