@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @click.option("--text-column", default="caption", show_default=True, help="Its column with the captions.")
 @click.option("--workers", type=click.IntRange(min=0), help="Processes; one a core unless given, 0 for none.")
 @click.option("--retry", is_flag=True, help="Read files again that could not be read before.")
-@click.option("--no-neighbours", is_flag=True, help="Leave the neighbour graph as it is.")
+@click.option("--no-neighbours", "no_neighbors", is_flag=True, help="Leave the neighbour graph as it is.")
 @json_option
 def index(
     paths: tuple[str, ...],
@@ -37,7 +37,7 @@ def index(
     text_column: str,
     workers: int | None,
     retry: bool,
-    no_neighbours: bool,
+    no_neighbors: bool,
     as_json: bool,
 ) -> None:
     """Describe the pictures and videos under PATHS, or bring a collection up to date.
@@ -64,7 +64,7 @@ def index(
                     workers=workers, retry=retry, progress=update,
                 )  # fmt: skip
                 changed = report.items or report.removed or report.followed or report.captions
-                if not no_neighbours and len(opened) and (changed or not (opened.folder / NEIGHBOURS).is_file()):
+                if not no_neighbors and len(opened) and (changed or not (opened.folder / NEIGHBOURS).is_file()):
                     from rankloom.engine import Engine
 
                     Engine(opened).neighbours(update)

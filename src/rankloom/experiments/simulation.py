@@ -45,14 +45,14 @@ class CascadeClicks:
     def clicks(self, grades: FloatArray, random: np.random.Generator) -> tuple[IntArray, int]:
         """The places that are clicked, and how many places were seen."""
         clicked = []
-        for place, grade in enumerate(grades):
+        for rank, grade in enumerate(grades):
             level = int(np.clip(grade, 0, None))
             if random.random() < self.attraction[min(level, len(self.attraction) - 1)]:
-                clicked.append(place)
+                clicked.append(rank)
                 if random.random() < self.satisfaction[min(level, len(self.satisfaction) - 1)]:
-                    return np.array(clicked, dtype=np.int64), place + 1
+                    return np.array(clicked, dtype=np.int64), rank + 1
             elif random.random() >= self.patience:
-                return np.array(clicked, dtype=np.int64), place + 1
+                return np.array(clicked, dtype=np.int64), rank + 1
         return np.array(clicked, dtype=np.int64), len(grades)
 
 
@@ -183,7 +183,7 @@ def skip_above(clicked: IntArray) -> IntArray:
     [[2, 1]]
     """
     skipped = np.setdiff1d(np.arange(clicked.max(initial=-1) + 1), clicked)
-    pairs = [(place, other) for place in clicked.tolist() for other in skipped.tolist() if other < place]
+    pairs = [(click, other) for click in clicked.tolist() for other in skipped.tolist() if other < click]
     return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
 
