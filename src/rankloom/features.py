@@ -114,11 +114,11 @@ class Features:
         if self._array is not None:
             return np.ones(self.shape[1])
         with np.errstate(invalid="ignore"):
-            mine = np.where(self.evaluations > 0, self.seconds / self.evaluations, np.nan)
+            measured = np.where(self.evaluations > 0, self.seconds / self.evaluations, np.nan)
         if self._whole is None:
-            return mine
+            return measured
         costs = self._whole.cell_costs()  # what is timed here may be no more than looking up a cell there
-        return np.where(np.isnan(costs), mine, costs)
+        return np.where(np.isnan(costs), measured, costs)
 
     def computed_by_row(self) -> IntArray:
         """How many cells of each row were computed."""
@@ -168,17 +168,17 @@ class Features:
         assert values is not None
         began = perf_counter()
         if self._array is None:
-            found = np.asarray(self._columns[j](rows.copy()), dtype=np.float64)  # it may change what it is given
-            if found.shape != rows.shape:
-                raise ValueError(f"column {self.names[j]!r} gave the shape {found.shape} for {len(rows)} rows")
+            computed = np.asarray(self._columns[j](rows.copy()), dtype=np.float64)  # it may change what it is given
+            if computed.shape != rows.shape:
+                raise ValueError(f"column {self.names[j]!r} gave the shape {computed.shape} for {len(rows)} rows")
         else:
-            found = values[rows]
+            computed = values[rows]
         self.seconds[j] += perf_counter() - began
-        bad = np.flatnonzero(~np.isfinite(found))
+        bad = np.flatnonzero(~np.isfinite(computed))
         if bad.size:
-            raise ValueError(f"X contains {found[bad[0]]} in row {rows[bad[0]]}, column {j} ({self.names[j]})")
+            raise ValueError(f"X contains {computed[bad[0]]} in row {rows[bad[0]]}, column {j} ({self.names[j]})")
         if self._array is None:
-            values[rows] = found
+            values[rows] = computed
         self.evaluations[j] += len(rows)
         known[rows] = True
         if self._array is not None and self._whole is not None:
@@ -198,9 +198,9 @@ class Features:
         index = self._row_numbers(rows)
         columns: dict[str, Column] = {str(j): partial(self._part, j, index) for j in range(self.shape[1])}
         source = columns if self._array is None else self._array[index]
-        some = Features(source, n_rows=len(index), names=self.names, costs=self._costs)
-        some._whole, some._index = self, index
-        return some
+        part = Features(source, n_rows=len(index), names=self.names, costs=self._costs)
+        part._whole, part._index = self, index
+        return part
 
     def _part(self, j: int, index: IntArray, rows: IntArray) -> FloatArray:
         return self.column(j, index[rows])

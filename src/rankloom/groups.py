@@ -298,10 +298,10 @@ def _partners(weight: FloatArray, splits: IntArray, depth: IntArray) -> tuple[Fl
     lower, higher = np.zeros(len(weight)), np.zeros(len(weight))
     padded = np.append(weight, 0.0)  # reduceat wants every end to be a row
     for level in range(int(depth.max(initial=-1)) + 1):
-        some = splits[depth == level]
-        some = some[np.argsort(some[:, 0])]
-        above, below = (np.add.reduceat(padded, some.ravel())[part::3] for part in (0, 1))
-        a, m, b = some.T
+        level_splits = splits[depth == level]
+        level_splits = level_splits[np.argsort(level_splits[:, 0])]
+        above, below = (np.add.reduceat(padded, level_splits.ravel())[part::3] for part in (0, 1))
+        a, m, b = level_splits.T
         lower[_ranges(a, m)] += np.repeat(below, m - a)
         higher[_ranges(m, b)] += np.repeat(above, b - m)
     return lower, higher

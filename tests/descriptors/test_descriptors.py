@@ -243,7 +243,7 @@ class TestEdge:
             3: [[0, 2**0.5], [-(2**0.5), 0]],
             4: [[2, -2], [-2, 2]],
         }
-        grey = picture.grey.astype(float)
+        grey = picture.gray.astype(float)
         counts = np.zeros((4, 4, 6))
         for row, column in np.ndindex(32, 32):
             block = grey[4 * row : 4 * row + 4, 4 * column : 4 * column + 4].reshape(2, 2, 2, 2).mean((1, 3))
@@ -301,13 +301,13 @@ class TestEdge:
 class TestTexture:
     def test_lbp_against_scikit_image(self) -> None:
         for image in PICTURES:
-            grey = Prepared(image).grey
+            grey = Prepared(image).gray
             expected = skimage.feature.local_binary_pattern(grey, 8, 2, "default")[2:-2, 2:-2]
             found = texture.local_patterns(grey.astype(np.float32), 2)
             assert (found == expected).mean() > 0.99  # neighbours that equal the centre but for rounding
 
     def test_lbp_bins_against_scikit_image(self, picture: Prepared) -> None:
-        patterns = skimage.feature.local_binary_pattern(picture.grey, 8, 2, "nri_uniform")[2:-2, 2:-2].astype(int)
+        patterns = skimage.feature.local_binary_pattern(picture.gray, 8, 2, "nri_uniform")[2:-2, 2:-2].astype(int)
         counts = np.stack(
             [
                 np.bincount(block.ravel(), minlength=59)
@@ -322,7 +322,7 @@ class TestTexture:
 
     def test_gabor_against_scikit_image(self) -> None:
         """The filters in the frequency domain are scikit-image's kernels, convolved around the borders."""
-        grey = Prepared(PICTURES[0]).grey / 255.0
+        grey = Prepared(PICTURES[0]).gray / 255.0
         grey -= grey.mean()  # ours ignore the constant
         found = texture.gabor(Prepared(PICTURES[0])) ** 2
         a, log2 = 2.0, 2 * np.log(2)
@@ -354,7 +354,7 @@ class TestTexture:
 
     def test_gist_against_the_authors_program(self, picture: Prepared) -> None:
         """A literal transcription of gistGabor.m and createGabor.m, on the picture with its contrast evened out."""
-        small = cv2.resize(picture.grey, (48, 48), interpolation=cv2.INTER_AREA)
+        small = cv2.resize(picture.gray, (48, 48), interpolation=cv2.INTER_AREA)
         padded = np.pad(texture._even_contrast(small).astype(float), 8, mode="symmetric")
         n = 64
         fx, fy = np.meshgrid(np.arange(-n // 2, n // 2), np.arange(-n // 2, n // 2))
@@ -394,7 +394,7 @@ class TestTexture:
 class TestDenseWords:
     def test_a_patch_literally(self, picture: Prepared) -> None:
         """Lowe's 4 x 4 x 8 histogram with linear shares in place and direction, and without the Gaussian."""
-        grey = np.pad(picture.grey / 255.0, 1, mode="reflect")
+        grey = np.pad(picture.gray / 255.0, 1, mode="reflect")
         dx, dy = grey[1:-1, 2:] - grey[1:-1, :-2], grey[2:, 1:-1] - grey[:-2, 1:-1]
         strength, turn = np.hypot(dx, dy), np.arctan2(dy, dx) % (2 * np.pi) * 8 / (2 * np.pi)
         places, points = dense.dense_points(picture)
@@ -483,7 +483,7 @@ class TestWords:
 
 class TestHash:
     def test_against_scipy(self, picture: Prepared) -> None:
-        small = cv2.resize(picture.grey, (32, 32), interpolation=cv2.INTER_AREA).astype(float)
+        small = cv2.resize(picture.gray, (32, 32), interpolation=cv2.INTER_AREA).astype(float)
         low = scipy.fft.dctn(small, norm="ortho")[1:9, 1:9].round(2).ravel()
         found = hashes.perceptual_hash(picture)
         assert (found == (low > np.median(low))).sum() >= 63  # one may lie at the median but for rounding

@@ -103,7 +103,7 @@ def test_similarity_and_neighbours_are_those_of_phi(data, phi):
         expected = phi @ weights
         found = np.stack([data.similarity(row, weights) for row in range(N)])
         np.testing.assert_allclose(found, expected, atol=1e-5)
-        neighbours = data.neighbours(weights, 4)
+        neighbours = data.neighbors(weights, 4)
         assert neighbours.ids.tolist() == nearest_of(expected, 4).tolist()
 
 

@@ -20,7 +20,7 @@ from rankloom.experiments.papers import _flickr8k
 from rankloom.experiments.papers import content_aware as car
 from rankloom.experiments.papers._flickr8k import (
     FEATURES,
-    TextIndex,
+    CaptionIndex,
     caption_task,
     principal_components,
     read_flickr8k,
@@ -160,7 +160,7 @@ def test_features_are_those_of_a_naive_twin(query):
     random = np.random.RandomState(3)
     texts = [[str(word) for word in random.choice(WORDS, random.randint(1, 9))] for _ in range(40)]
     texts[0] = ["dog", "beach", "cat"]
-    found, expected = TextIndex(texts).features(query), naive_features(texts, query)
+    found, expected = CaptionIndex(texts).features(query), naive_features(texts, query)
     assert found.shape == (40, len(FEATURES))
     for name, ours, theirs in zip(FEATURES, found.T, expected.T, strict=True):
         if not name.startswith("expanded"):
@@ -169,7 +169,7 @@ def test_features_are_those_of_a_naive_twin(query):
 
 def test_expansion_finds_terms_of_the_same_texts():
     texts = [["dog", "run", "run"], ["dog", "run"], ["cat", "sleep"], ["cat", "sit"], ["run"]]
-    index = TextIndex(texts)
+    index = CaptionIndex(texts)
     expansion = index.expansion(["dog"])
     assert set(expansion) == {"dog", "run"}
     assert max(expansion.values()) == 1.0
@@ -239,11 +239,11 @@ def test_query_captions_are_hidden(source, seed):
 
 
 def test_the_test_of_hidden_captions_can_fail(source, monkeypatch):
-    class Leaky(TextIndex):
+    class Leaky(CaptionIndex):
         def __init__(self, texts):
             super().__init__([some[2] for some in source.terms])
 
-    monkeypatch.setattr(_flickr8k, "TextIndex", Leaky)
+    monkeypatch.setattr(_flickr8k, "CaptionIndex", Leaky)
     assert own_coverage(source, caption_task(source, np.random.RandomState(0))).min() == pytest.approx(1)
 
 
@@ -334,7 +334,7 @@ def test_best_counts_add_up(report):
 
 def test_best_counts_of_known_values():
     values = {"a": np.tile([[0.5], [0.2], [0.9]], 20), "b": np.tile([[0.5], [0.3], [0.1]], 20)}
-    measured = car.Measured(["x", "y", "z"], values, {}, {})
+    measured = car.SettingResult(["x", "y", "z"], values, {}, {})
     assert measured.best_counts(["a", "b"]) == {"a": [1] * 5, "b": [1] * 5, "tied": [1] * 5}
 
 

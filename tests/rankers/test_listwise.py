@@ -15,7 +15,7 @@ from rankloom.rankers._risks import pair_risk
 from rankloom.rankers.base import Problem
 from rankloom.rankers.listwise import ListNet, ListRisk
 from rankloom.rankers.losses import LOSSES
-from rankloom.rankers.neural import NetworkRisk, Scorer, canonical
+from rankloom.rankers.neural import NetworkRisk, ScoringNetwork, canonical
 from tests.data import SHARED, needs_shared
 
 VARIANTS = [ListNet(), ListNet(hidden=8)]
@@ -78,7 +78,7 @@ def risks(seed=0):
 @pytest.mark.parametrize("which", [0, 1], ids=["list", "pairs"])
 def test_backpropagation_is_the_gradient(which):
     X, both = risks()
-    scorer = Scorer(4, 3)
+    scorer = ScoringNetwork(4, 3)
     risk = NetworkRisk(X, scorer, both[which])
     random = np.random.default_rng(2)
     for _ in range(5):
@@ -101,13 +101,13 @@ def test_gradient_and_hessian_of_lists():
 def test_scores_of_a_network_are_the_formula_and_biases_are_free():
     random = np.random.default_rng(0)
     X, into, bias, out = (random.normal(size=shape) for shape in ((5, 3), (3, 2), 2, 2))
-    scorer = Scorer(3, 2)
+    scorer = ScoringNetwork(3, 2)
     weights = np.concatenate([into.ravel(), bias, out])
     expected = [sum(out[k] * np.tanh(into[:, k] @ x + bias[k]) for k in range(2)) for x in X]
     np.testing.assert_allclose(scorer.scores(X, weights), expected)
-    assert scorer.penalised.tolist() == [1.0] * 6 + [0.0] * 2 + [1.0] * 2
-    assert Scorer(3, 0).penalised.tolist() == [1.0] * 3
-    assert Scorer(3, 0).n_weights == 3
+    assert scorer.penalized.tolist() == [1.0] * 6 + [0.0] * 2 + [1.0] * 2
+    assert ScoringNetwork(3, 0).penalized.tolist() == [1.0] * 3
+    assert ScoringNetwork(3, 0).n_weights == 3
 
 
 def test_a_network_is_fitted_to_a_stationary_point_of_its_objective():
@@ -116,12 +116,12 @@ def test_a_network_is_fitted_to_a_stationary_point_of_its_objective():
     groups = group_rows(qid, len(y))
     prefs = preferences(y, groups)
     rows = (X[prefs.rows] - ranker.mean_) / ranker.scale_
-    scorer = Scorer(4, 3)
+    scorer = ScoringNetwork(4, 3)
     risk = NetworkRisk(rows, scorer, ListRisk(rows, y[prefs.rows], prefs))
     w = np.concatenate([ranker.hidden_coef_.ravel(), ranker.hidden_bias_, ranker.output_coef_])
     value, gradient = risk.value_gradient(w)
-    assert ranker.objective_ == pytest.approx(value + 0.5 * (scorer.penalised * w**2).sum())
-    assert np.abs(gradient + scorer.penalised * w).max() < 1e-3
+    assert ranker.objective_ == pytest.approx(value + 0.5 * (scorer.penalized * w**2).sum())
+    assert np.abs(gradient + scorer.penalized * w).max() < 1e-3
     np.testing.assert_allclose(ranker.predict(X[prefs.rows]), scorer.scores(rows, w))
 
 

@@ -8,7 +8,7 @@ from rankloom.checks import RANKER_CHECKS
 from rankloom.datasets import make_ranking
 from rankloom.groups import preference_pairs
 from rankloom.rankers import FullRankingLogisticRegression, load_ranker
-from rankloom.rankers.neural import Scorer
+from rankloom.rankers.neural import ScoringNetwork
 from rankloom.rankers.ranknet import RankNet
 
 VARIANTS = [RankNet(), RankNet(hidden=8)]
@@ -64,7 +64,7 @@ def test_the_first_weights_follow_the_seed():
     one, same, other = (RankNet(hidden=3, nu=0.1, random_state=seed).fit(*data).hidden_coef_ for seed in (0, 0, 1))
     np.testing.assert_array_equal(one, same)
     assert not np.array_equal(one, other)
-    assert not Scorer(3, 2).start(0)[6:8].any()  # biases begin at 0
+    assert not ScoringNetwork(3, 2).start(0)[6:8].any()  # biases begin at 0
 
 
 def test_bad_parameters():

@@ -50,13 +50,13 @@ def sample_images(n: int = 6, random_state: int = 0) -> list[Image]:
     for _ in range(n):
         soft = cv2.resize(rng.integers(0, 256, (4, 5, 3), np.uint8), (300, 220), interpolation=cv2.INTER_CUBIC)
         for _ in range(int(rng.integers(3, 9))):
-            centre = int(rng.integers(20, 280)), int(rng.integers(20, 200))
+            center = int(rng.integers(20, 280)), int(rng.integers(20, 200))
             color = [int(c) for c in rng.integers(0, 256, 3)]
             size = int(rng.integers(8, 60))
             if rng.random() < 0.5:
-                cv2.circle(soft, centre, size, color, -1)
+                cv2.circle(soft, center, size, color, -1)
             else:
-                cv2.rectangle(soft, centre, (centre[0] + size, centre[1] + size // 2), color, -1)
+                cv2.rectangle(soft, center, (center[0] + size, center[1] + size // 2), color, -1)
         grain = rng.normal(0, rng.uniform(0, 12), soft.shape)
         images.append(np.clip(soft + grain, 0, 255).astype(np.uint8))
     return images
@@ -158,8 +158,8 @@ def check_descriptor(descriptor: str | Descriptor) -> None:
 
     >>> check_descriptor("hog")
     """
-    one = get_descriptor(descriptor)
-    if one.name == "sift_words" and one.dimension == 0:
-        one = words_descriptor(train_vocabulary(sample_images(4), n_words=16))
+    checked = get_descriptor(descriptor)
+    if checked.name == "sift_words" and checked.dimension == 0:
+        checked = words_descriptor(train_vocabulary(sample_images(4), n_words=16))
     for check in DESCRIPTOR_CHECKS:
-        check(one)
+        check(checked)

@@ -45,9 +45,9 @@ def _scores(ranker: Ranker, data: RankingData, **weights: Any) -> FloatArray:
     return fitted.predict(probe)
 
 
-def _assert_same(found: FloatArray, expected: FloatArray, what: str) -> None:
+def _assert_same(scores: FloatArray, expected: FloatArray, what: str) -> None:
     spread = float(np.ptp(expected)) or 1.0
-    worst = float(np.abs((found - found.mean()) - (expected - expected.mean())).max())
+    worst = float(np.abs((scores - scores.mean()) - (expected - expected.mean())).max())
     assert worst <= _CLOSE * spread, f"{what}: scores differ by {worst:.3g} (their spread is {spread:.3g})"
 
 
@@ -62,8 +62,8 @@ def check_scores(ranker: Ranker) -> None:
     assert np.isfinite(scores).all(), "predict gave a score that is not finite"
     if ranker.list_aware:
         return
-    some = np.arange(0, len(data), 7)
-    np.testing.assert_allclose(fitted.predict(data.X[some]), scores[some], rtol=1e-9, atol=1e-12)
+    rows = np.arange(0, len(data), 7)
+    np.testing.assert_allclose(fitted.predict(data.X[rows]), scores[rows], rtol=1e-9, atol=1e-12)
 
 
 def check_arguments_unchanged(ranker: Ranker) -> None:
@@ -179,9 +179,12 @@ def check_beats_uniform(ranker: Ranker) -> None:
     train, test = data.take(data.qid <= 40), data.take(data.qid > 40)
     values = [
         evaluate(
-            test.y, clone(one).fit(train.X, train.y, qid=train.qid).predict(test.X, qid=test.qid), test.qid, "nDCG@10"
+            test.y,
+            clone(candidate).fit(train.X, train.y, qid=train.qid).predict(test.X, qid=test.qid),
+            test.qid,
+            "nDCG@10",
         )["nDCG@10"]
-        for one in (ranker, UniformCombination())
+        for candidate in (ranker, UniformCombination())
     ]
     assert values[0] > values[1] + 0.05, f"nDCG@10 {values[0]:.3f}, the uniform combination has {values[1]:.3f}"
 
@@ -222,8 +225,8 @@ def check_streamed(ranker: Ranker) -> None:
             if number == 5:
                 streamed.save(path)
                 streamed = load_ranker(path, classes=[type(ranker)])
-    found = streamed.predict(_problem(random_state=99).X)
-    np.testing.assert_array_equal(found, expected, "streamed and resumed differs from fitted")
+    scores = streamed.predict(_problem(random_state=99).X)
+    np.testing.assert_array_equal(scores, expected, "streamed and resumed differs from fitted")
 
 
 def check_json(ranker: Ranker) -> None:

@@ -47,6 +47,11 @@ def collection_folder(given: str | None) -> str:
     return folder
 
 
+def split_names(text: str) -> list[str]:
+    """`"rlr, opr"` -> ["rlr", "opr"]."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
 def read_settings(pairs: Sequence[str]) -> dict[str, Any]:
     """`["nu=1"]` -> {"nu": 1}: JSON values where they are, else text."""
     settings: dict[str, Any] = {}

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 import click
 
 from rankloom.cli._options import json_option
-from rankloom.cli._output import emit, file_progress, progress, table, write_json
+from rankloom.cli._output import emit, file_progress, progress, say_written, table, write_figures
 from rankloom.cli.bench_car import car
+
+if TYPE_CHECKING:
+    from rankloom.experiments.papers.cascade import CascadeReport
 
 
 @click.group()
@@ -57,51 +59,57 @@ def cascade(
     n_concepts = concepts or (4 if quick else 20)
     n_items, n_models = (9_000, 80) if quick else (30_000, 200)
     n_rounds = 60 if quick else 100
-    with ExitStack() as stack:
-        if data is None:
-            made = paper.generated_concepts(n_concepts, n_items, n_models, random_state=seed)
-            advance = stack.enter_context(progress(n_concepts, "boosting"))
-            report = paper.run(made, n_rounds=n_rounds, progress=advance)
-        else:
-            from rankloom.experiments.labeled import load_labeled
-            from rankloom.experiments.papers.cascade_concepts import concepts_of
-
-            kept = cache or stack.enter_context(TemporaryDirectory())
-            with file_progress() as update:
-                labeled = load_labeled(data, work=kept, progress=update)
-            n_concepts = min(n_concepts, len(set(labeled.labels.tolist())))
-            update = stack.enter_context(file_progress())
-            made = concepts_of(labeled, n_concepts, n_jobs=-1, random_state=seed, progress=update)
-            report = paper.run(made, n_rounds=n_rounds)
+    if data is None:
+        generated = paper.generated_concepts(n_concepts, n_items, n_models, random_state=seed)
+        with progress(n_concepts, "boosting") as advance:
+            report = paper.run(generated, n_rounds=n_rounds, progress=advance)
+    else:
+        report = _measure_collection(data, cache, n_concepts, n_rounds, seed)
     if output is not None:
         from rankloom.experiments import plots
 
-        folder = Path(output)
-        folder.mkdir(parents=True, exist_ok=True)
-        write_json(report.to_dict(), folder / "cascade.json")
-        plots.plot_cascade(report, folder / "quality-against-cost.png")
-        plots.plot_concepts(report, folder / "concepts.png")
-        plots.plot_regularizers(report, folder / "regularizers.png")
-        plots.plot_places(report, folder / "cost-by-place.png")
-    findings = paper.findings(report)
+        figures = {
+            "quality-against-cost.png": plots.plot_cascade,
+            "concepts.png": plots.plot_concepts,
+            "regularizers.png": plots.plot_regularizers,
+            "cost-by-place.png": plots.plot_places,
+        }
+        write_figures(report, output, "cascade.json", figures)
     if as_json:
-        for finding in findings:
+        for finding in paper.findings(report):
             emit(finding._asdict())
         return
+    _show_cascade(report, "generated concepts" if data is None else "concepts")
+    say_written(output)
+
+
+def _measure_collection(data: str, cache: str | None, n_concepts: int, n_rounds: int, seed: int) -> CascadeReport:
+    """The same on the classes of a labeled folder, whose descriptions are kept in `cache` if that is given."""
+    from rankloom.experiments.labeled import load_labeled
+    from rankloom.experiments.papers.cascade import run
+    from rankloom.experiments.papers.cascade_concepts import concepts_of
+
+    with TemporaryDirectory() as scratch:
+        with file_progress() as update:
+            labeled = load_labeled(data, work=cache or scratch, progress=update)
+        with file_progress() as update:
+            concepts = concepts_of(labeled, n_concepts, n_jobs=-1, random_state=seed, progress=update)
+            return run(concepts, n_rounds=n_rounds)
+
+
+def _show_cascade(report: CascadeReport, what: str) -> None:
+    from rankloom.experiments.papers import cascade as paper
+
     rows = [
         [finding.what, f"{finding.found:.3g}", "" if finding.paper is None else f"{finding.paper:g}"]
-        for finding in findings
+        for finding in paper.findings(report)
     ]
-    table(["finding", "here", "paper"], rows, f"{n_concepts} {'generated concepts' if data is None else 'concepts'}")
+    table(["finding", "here", "paper"], rows, f"{len(report.curves[paper.METHODS[0]])} {what}")
     rows = []
     for method in paper.METHODS:
-        last = [curve[-1] for curve in report.curves[method].values()]
-        means = [sum(point.quality[metric] for point in last) / len(last) for metric in paper.DEPTHS]
-        asked = sum(point.evaluations for point in last) / len(last)
-        rows.append([method, f"{asked:.1f}", *(f"{value:.3f}" for value in means)])
+        asked, means = report.at_the_end(method)
+        rows.append([method, f"{asked:.1f}", *(f"{value:.3f}" for value in means.values())])
     table(["method, all rounds", "features an item", *paper.DEPTHS], rows)
-    if output is not None:
-        click.echo(f"-> {output}")
 
 
 bench.add_command(car)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from rankloom.cli._options import json_option
-from rankloom.cli._output import emit, progress, table, write_json
+from rankloom.cli._output import emit, progress, say_written, table, write_figures
 
 if TYPE_CHECKING:
     from rankloom.experiments.papers.content_aware import CarReport
@@ -65,22 +64,21 @@ def car(
             progress=advance,
         )
     if output is not None:
-        from rankloom.experiments.papers import content_aware_plots as plots_car
+        from rankloom.experiments.papers import content_aware_plots as plots
 
-        folder = Path(output)
-        folder.mkdir(parents=True, exist_ok=True)
-        write_json(report.to_dict(), folder / "car.json")
-        plots_car.plot_curves(report, folder / "car-curves.png")
-        plots_car.plot_best(report, folder / "car-best.png")
-        plots_car.plot_gamma(report, folder / "car-gamma.png")
-        plots_car.plot_against(report, folder / "car-against.png")
+        figures = {
+            "car-curves.png": plots.plot_curves,
+            "car-best.png": plots.plot_best,
+            "car-gamma.png": plots.plot_gamma,
+            "car-against.png": plots.plot_against,
+        }
+        write_figures(report, output, "car.json", figures)
     if as_json:
         for finding in paper.findings(report):
             emit(finding._asdict())
         return
     _tables(report)
-    if output is not None:
-        click.echo(f"-> {output}")
+    say_written(output)
 
 
 def _tables(report: CarReport) -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from rankloom.cli._options import InputFile, collection_folder, collection_option, json_option
 from rankloom.cli._output import emit, file_progress, table
+
+if TYPE_CHECKING:
+    from rankloom.collection import IndexReport
 
 
 @click.command()
@@ -20,7 +25,7 @@ from rankloom.cli._output import emit, file_progress, table
 @click.option("--text-column", default="caption", show_default=True, help="Its column with the captions.")
 @click.option("--workers", type=click.IntRange(min=0), help="Processes; one a core unless given, 0 for none.")
 @click.option("--retry", is_flag=True, help="Read files again that could not be read before.")
-@click.option("--no-neighbours", is_flag=True, help="Leave the neighbour graph as it is.")
+@click.option("--no-neighbours", "no_neighbors", is_flag=True, help="Leave the neighbour graph as it is.")
 @json_option
 def index(
     paths: tuple[str, ...],
@@ -32,7 +37,7 @@ def index(
     text_column: str,
     workers: int | None,
     retry: bool,
-    no_neighbours: bool,
+    no_neighbors: bool,
     as_json: bool,
 ) -> None:
     """Describe the pictures and videos under PATHS, or bring a collection up to date.
@@ -59,31 +64,35 @@ def index(
                     workers=workers, retry=retry, progress=update,
                 )  # fmt: skip
                 changed = report.items or report.removed or report.followed or report.captions
-                if not no_neighbours and len(opened) and (changed or not (opened.folder / NEIGHBORS).is_file()):
+                if not no_neighbors and len(opened) and (changed or not (opened.folder / NEIGHBORS).is_file()):
                     from rankloom.engine import Engine
 
-                    Engine(opened).neighbours(update)
+                    Engine(opened).refresh(update)
         except KeyboardInterrupt:
             raise click.ClickException(
                 f"stopped; {len(opened):,} items are stored, run the same command to go on"
             ) from None
         if as_json:
             emit({"collection": str(opened.folder), **vars(report)})
-            return
-        click.echo(
-            f"{report.stored:,} files described ({report.items:,} items), {report.followed:,} known under another "
-            f"name, {report.removed:,} gone, {report.unchanged:,} unchanged, {report.failed:,} could not be read; "
-            f"{report.seconds:.1f} s -> {opened.folder}"
-        )
-        if captions is not None:
-            click.echo(f"captions for {report.captions:,} files")
-        warnings = [*report.unreadable, *report.warnings]
-        for path, why in warnings[:10]:
-            click.echo(f"warning: {path}: {why}", err=True)
-        if len(warnings) > 10:
-            click.echo(f"and {len(warnings) - 10:,} more warnings; --json prints all", err=True)
-        if report.failed:
-            click.echo("the reasons: rankloom info --errors", err=True)
+        else:
+            _show_report(report, str(opened.folder), captions is not None)
+
+
+def _show_report(report: IndexReport, folder: str, with_captions: bool) -> None:
+    click.echo(
+        f"{report.stored:,} files described ({report.items:,} items), {report.followed:,} known under another "
+        f"name, {report.removed:,} gone, {report.unchanged:,} unchanged, {report.failed:,} could not be read; "
+        f"{report.seconds:.1f} s -> {folder}"
+    )
+    if with_captions:
+        click.echo(f"captions for {report.captions:,} files")
+    warnings = [*report.unreadable, *report.warnings]
+    for path, why in warnings[:10]:
+        click.echo(f"warning: {path}: {why}", err=True)
+    if len(warnings) > 10:
+        click.echo(f"and {len(warnings) - 10:,} more warnings; --json prints all", err=True)
+    if report.failed:
+        click.echo("the reasons: rankloom info --errors", err=True)
 
 
 @click.command()
@@ -105,19 +114,22 @@ def info(collection: str | None, errors: bool, as_json: bool) -> None:
             for path, why in opened.errors():
                 emit({"path": path, "reason": why}) if as_json else click.echo(f"{path}: {why}")
             return
-        found = opened.info()
+        held = opened.info()
     if as_json:
-        emit({**vars(found), "descriptors": [one._asdict() for one in found.descriptors]})
+        emit({**vars(held), "descriptors": [descriptor._asdict() for descriptor in held.descriptors]})
         return
     click.echo(
-        f"{found.folder}: {found.items:,} items of {found.files:,} files "
-        f"({found.pictures:,} pictures, {found.videos:,} videos with {found.shots:,} shots)"
+        f"{held.folder}: {held.items:,} items of {held.files:,} files "
+        f"({held.pictures:,} pictures, {held.videos:,} videos with {held.shots:,} shots)"
     )
     click.echo(
-        f"{found.duplicates:,} copies, {found.hidden:,} items without a file, {found.texts:,} texts, "
-        f"{found.marks:,} marks, {found.errors:,} files that could not be read, {found.bytes / 1e6:,.1f} MB"
+        f"{held.duplicates:,} copies, {held.hidden:,} items without a file, {held.texts:,} texts, "
+        f"{held.marks:,} marks, {held.errors:,} files that could not be read, {held.bytes / 1e6:,.1f} MB"
     )
-    rows = [[one.name, one.version, f"{one.dimension:,}", one.kind, f"{one.rows:,}"] for one in found.descriptors]
+    rows = [
+        [stored.name, stored.version, f"{stored.dimension:,}", stored.kind, f"{stored.rows:,}"]
+        for stored in held.descriptors
+    ]
     table(["descriptor", "version", "components", "kind", "vectors"], rows)
 
 
@@ -205,11 +217,11 @@ def list_descriptors(as_json: bool) -> None:
     from rankloom.descriptors import DESCRIPTORS, PRESETS
 
     rows = []
-    for name, one in DESCRIPTORS.items():
-        held = [preset for preset, names in PRESETS.items() if name in names]
+    for name, descriptor in DESCRIPTORS.items():
+        presets = [preset for preset, names in PRESETS.items() if name in names]
         if as_json:
-            emit({"name": name, "components": one.dimension, "kind": one.kind, "presets": held})
-        rows.append([name, f"{one.dimension or 'trained'}", one.kind, ", ".join(held)])
+            emit({"name": name, "components": descriptor.dimension, "kind": descriptor.kind, "presets": presets})
+        rows.append([name, f"{descriptor.dimension or 'trained'}", descriptor.kind, ", ".join(presets)])
     if not as_json:
         table(["descriptor", "components", "kind", "presets"], rows)
 

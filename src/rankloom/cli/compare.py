@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankloom.cli._options import RANKER_NAMES, json_option, metric_option, policy_option, read_settings, set_option
+from rankloom.cli._options import (
+    RANKER_NAMES,
+    json_option,
+    metric_option,
+    policy_option,
+    read_settings,
+    set_option,
+    split_names,
+)
 from rankloom.cli._output import emit, progress, table
 
 if TYPE_CHECKING:
@@ -52,7 +60,7 @@ def compare(
     from rankloom.model_selection.selection import Fold, compare_folds, make_fold, query_folds, read_folds
     from rankloom.rankers import make_ranker
 
-    names = [name.strip() for name in rankers.split(",") if name.strip()]
+    names = split_names(rankers)
     given = read_settings(settings)
     fixed = {name: {k: v for k, v in given.items() if k in make_ranker(name).get_params()} for name in names}
     for key in given:

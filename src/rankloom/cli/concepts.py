@@ -50,29 +50,29 @@ def train(
 
     with Collection(collection_folder(collection)) as opened:
         engine = Engine(opened)
-        items = [_items(opened, some) for some in (positive, negative)]
-        found = engine.train_concept(name, items[0], items[1] or None, method=method)
+        items = [_items(opened, examples) for examples in (positive, negative)]
+        concept = engine.train_concept(name, items[0], items[1] or None, method=method)
     if as_json:
-        emit(found._asdict())
+        emit(concept._asdict())
         return
     click.echo(
-        f"{found.name}: AP {found.ap:.3f}, AUC {found.auc:.3f} on {found.n_positive} right and "
-        f"{found.n_negative} other examples that it had not seen"
+        f"{concept.name}: AP {concept.ap:.3f}, AUC {concept.auc:.3f} on {concept.n_positive} right and "
+        f"{concept.n_negative} other examples that it had not seen"
     )
 
 
 def _items(collection: Collection, given: Sequence[str]) -> list[int]:
     """Item numbers, from numbers and files."""
-    found = []
-    for one in given:
-        if one.isdigit():
-            found.append(int(one))
+    numbers = []
+    for text in given:
+        if text.isdigit():
+            numbers.append(int(text))
             continue
-        items = collection.find(one)
+        items = collection.find(text)
         if not items:
-            raise ValueError(f"{one} is not in the collection; index it first")
-        found += [item.id for item in items]
-    return found
+            raise ValueError(f"{text} is not in the collection; index it first")
+        numbers += [item.id for item in items]
+    return numbers
 
 
 @concepts.command()
@@ -93,15 +93,13 @@ def rank(name: str, collection: str | None, k: int, as_json: bool) -> None:
     with Collection(collection_folder(collection)) as opened:
         ranked = Engine(opened).rank_concept(name, k)
         items = opened.items((ranked.rows + 1).tolist())
+    hits = [*enumerate(zip(items, ranked.scores.tolist(), strict=True), 1)]
     if as_json:
-        for place, (item, score) in enumerate(zip(items, ranked.scores.tolist(), strict=True), 1):
+        for number, (item, score) in hits:
             times = {} if item.start is None else {"start": item.start, "end": item.end}
-            emit({"rank": place, "id": item.id, "path": item.path, "score": score, **times})
+            emit({"rank": number, "id": item.id, "path": item.path, "score": score, **times})
         return
-    rows = [
-        [str(place), f"{score:.4f}", str(item.id), item.path]
-        for place, (item, score) in enumerate(zip(items, ranked.scores.tolist(), strict=True), 1)
-    ]
+    rows = [[str(number), f"{score:.4f}", str(item.id), item.path] for number, (item, score) in hits]
     table(["", "score", "item", "file"], rows)
     click.echo(f"{ranked.n_evaluations} outputs of models were computed", err=True)
 
@@ -120,12 +118,15 @@ def list_concepts(collection: str | None, as_json: bool) -> None:
     from rankloom.engine import Engine
 
     with Collection(collection_folder(collection)) as opened:
-        found = Engine(opened).concepts()
+        known = Engine(opened).concepts()
     if as_json:
-        for one in found:
-            emit(one._asdict())
+        for concept in known:
+            emit(concept._asdict())
         return
-    rows = [[one.name, one.method, str(one.n_positive), f"{one.ap:.3f}", f"{one.auc:.3f}"] for one in found]
+    rows = [
+        [concept.name, concept.method, str(concept.n_positive), f"{concept.ap:.3f}", f"{concept.auc:.3f}"]
+        for concept in known
+    ]
     table(["concept", "method", "examples", "AP", "AUC"], rows)
 
 

@@ -41,17 +41,17 @@ def demo(folder: str | None, pictures: int, port: int, serve: bool, seconds: flo
     from rankloom.collection import index as run
     from rankloom.engine import Engine
 
-    place = Path(folder or f"{collection_folder(None)}-demo")
-    shown = place / "pictures"
-    click.echo(f"A sample collection in {place}: {pictures} pictures and four short films, drawn by a program.")
+    root = Path(folder or f"{collection_folder(None)}-demo")
+    shown = root / "pictures"
+    click.echo(f"A sample collection in {root}: {pictures} pictures and four short films, drawn by a program.")
     _draw(shown, pictures)
     click.echo("Describing them: colors, textures, shapes, what they show.")
-    with Collection(place / "collection", create=True) as collection:
+    with Collection(root / "collection", create=True) as collection:
         with file_progress() as update:
             captions = Captions(str(shown / "captions.csv"))
             report = run(collection, [shown], captions=captions, progress=update)
             engine = Engine(collection)
-            engine.neighbours(update)
+            engine.refresh(update)
         click.echo(f"{len(collection):,} pictures and shots described in {report.seconds:.0f} s.\n")
         _show(engine, collection, shown)
         if serve:
@@ -81,7 +81,7 @@ def _show(engine: Engine, collection: Collection, folder: Path) -> None:
 
     def show(title: str, query: Query) -> Answer:
         answer = engine.search(query, 5, explain=True)
-        rows = [[str(one.rank), kind(one.path), Path(one.path).name, _reasons(one.why or {})] for one in answer]
+        rows = [[str(hit.rank), kind(hit.path), Path(hit.path).name, _reasons(hit.why or {})] for hit in answer]
         table(["", "shows", "file", "why here"], rows, title)
         return answer
 
@@ -92,10 +92,10 @@ def _show(engine: Engine, collection: Collection, folder: Path) -> None:
 
     query, wanted = Query("sea"), "lighthouse"
     before = engine.search(query, 20)
-    given = [Mark(one.id, float(kind(one.path) == wanted)) for one in before[:10]]
-    engine.feedback(query, given, shown=[one.id for one in before])
+    given = [Mark(hit.id, float(kind(hit.path) == wanted)) for hit in before[:10]]
+    engine.feedback(query, given, shown=[hit.id for hit in before])
     after = engine.search(query, 20)
-    counts = [sum(kind(one.path) == wanted for one in answer) for answer in (before, after)]
+    counts = [sum(kind(hit.path) == wanted for hit in answer) for answer in (before, after)]
     click.echo(
         f'Taught: the first 20 results for "sea" had {counts[0]} lighthouses. After ten marks, lighthouses right and '
         f"others wrong, they have {counts[1]}."

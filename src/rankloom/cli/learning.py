@@ -77,12 +77,15 @@ def feedback(
     if not (show or as_json):
         click.echo(f"{len(standing)} marks stand")
         return
-    records = [{key: value for key, value in one._asdict().items() if value not in (None, ())} for one in standing]
+    records = [{key: value for key, value in mark._asdict().items() if value not in (None, ())} for mark in standing]
     if as_json:
         for record in records:
             emit(record)
         return
-    rows = [[str(one.id), one.qid, str(one.item), f"{one.grade:g}", str(one.over or ""), one.user] for one in standing]
+    rows = [
+        [str(mark.id), mark.qid, str(mark.item), f"{mark.grade:g}", str(mark.over or ""), mark.user]
+        for mark in standing
+    ]
     table(["mark", "query", "item", "grade", "rather than", "user"], rows)
 
 
@@ -163,15 +166,15 @@ def list_models(collection: str | None, as_json: bool) -> None:
     Example:
       rankloom models list
     """
-    found = _engine_call(collection, "models")
+    known = _engine_call(collection, "models")
     if as_json:
-        for one in found:
-            emit(one._asdict())
+        for model in known:
+            emit(model._asdict())
         return
     rows = [
-        [str(one.id), one.ranker, str(one.n_marks), f"{one.value:.4f} [{one.low:.4f}, {one.high:.4f}]",
-         f"{one.gain:+.4f}", f"{one.seconds:.1f} s", one.at[:16], one.status]
-        for one in found
+        [str(model.id), model.ranker, str(model.n_marks), f"{model.value:.4f} [{model.low:.4f}, {model.high:.4f}]",
+         f"{model.gain:+.4f}", f"{model.seconds:.1f} s", model.at[:16], model.status]
+        for model in known
     ]  # fmt: skip
     table(["", "ranker", "marks", "AP on queries left out", "gain", "cost", "made", "status"], rows)
 
@@ -187,11 +190,11 @@ def compare_models(numbers: tuple[int, ...], collection: str | None, as_json: bo
     Example:
       rankloom models compare 1 2
     """
-    found = _engine_call(collection, "compare_models", numbers)
+    comparison = _engine_call(collection, "compare_models", numbers)
     if as_json:
-        emit(found.to_dict())
+        emit(comparison.to_dict())
     else:
-        click.echo(str(found))
+        click.echo(str(comparison))
 
 
 @models.command()
@@ -208,12 +211,12 @@ def interleave(model: int, collection: str | None, k: int, user: str, as_json: b
     Example:
       rankloom models interleave 2 red flower
     """
-    found = _engine_call(collection, "interleave", read_query(**asked), model or None, k, user)
+    hits = _engine_call(collection, "interleave", read_query(**asked), model or None, k, user)
     if as_json:
-        for one in found:
-            emit({key: value for key, value in one._asdict().items() if value not in (None, ())})
+        for hit in hits:
+            emit({key: value for key, value in hit._asdict().items() if value not in (None, ())})
         return
-    table(["", "item", "file"], [[str(one.rank), str(one.id), one.path] for one in found])
+    table(["", "item", "file"], [[str(hit.rank), str(hit.id), hit.path] for hit in hits])
 
 
 @models.command()

@@ -157,13 +157,13 @@ def _run(data: RankingData, scores: Any) -> dict[Any, list[Hit]]:
     """The hits of each query, from the best to the worst; ties by id, as in a run file."""
     from rankloom.datasets.trec import ranked
 
-    found: dict[Any, dict[str, float]] = {}
+    scored: dict[Any, dict[str, float]] = {}
     for qid, item, score in zip(data.qid.tolist(), _item_ids(data), scores.tolist(), strict=True):
-        items = found.setdefault(qid, {})
+        items = scored.setdefault(qid, {})
         if item in items:
             raise ValueError(f"the item {item!r} stands twice in the query {qid!r}")
         items[item] = score
-    return {qid: ranked(items) for qid, items in found.items()}
+    return {qid: ranked(items) for qid, items in scored.items()}
 
 
 @click.command()
@@ -267,23 +267,24 @@ def evaluate(
         scores = _predict(model, rows, data) if model is not None else _read_scores(str(scores_file), len(rows))
     else:
         raise click.UsageError("give DATA with --model or --scores, or --run with --qrels")
-    found = evaluate_queries(y, scores, qid, list(metrics), policy, **options)
-    means = {metric: float(np.nanmean(values)) for metric, values in found.values.items()}
+    measured = evaluate_queries(y, scores, qid, list(metrics), policy, **options)
+    means = {metric: float(np.nanmean(values)) for metric, values in measured.values.items()}
     if as_json:
         if per_query:
-            for i, key in enumerate(found.qids):
-                emit({"qid": key, **{metric: _or_none(values[i]) for metric, values in found.values.items()}})
-        emit({"queries": len(found.qids), "policy": policy, **means})
+            for i, key in enumerate(measured.qids):
+                emit({"qid": key, **{metric: _or_none(values[i]) for metric, values in measured.values.items()}})
+        emit({"queries": len(measured.qids), "policy": policy, **means})
         return
     body = [[metric, f"{value:.4f}"] for metric, value in means.items()]
     if per_query:
         head = ["query", *metrics]
         lines = [
-            [str(key), *(f"{values[i]:.4f}" for values in found.values.values())] for i, key in enumerate(found.qids)
+            [str(key), *(f"{values[i]:.4f}" for values in measured.values.values())]
+            for i, key in enumerate(measured.qids)
         ]
         table(head, [*lines, ["mean", *(f"{value:.4f}" for value in means.values())]])
     else:
-        table(["metric", "mean"], body, f"{len(found.qids):,} queries, policy {policy}")
+        table(["metric", "mean"], body, f"{len(measured.qids):,} queries, policy {policy}")
 
 
 def _or_none(value: float) -> float | None:

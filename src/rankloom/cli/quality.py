@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import click
 
 from rankloom.cli._options import RANKER_NAMES, json_option, read_settings, set_option
 from rankloom.cli._output import emit, file_progress, table, write_json
+
+if TYPE_CHECKING:
+    from rankloom.experiments import CollectionQuality
 
 
 @click.command("evaluate-collection")
@@ -47,37 +52,38 @@ def evaluate_collection(
       rankloom evaluate-collection photos --labels photos/labels.csv --work photos.rankloom
       rankloom evaluate-collection photos.rankloom --labels photos/labels.csv --preset paper36 --ranker ranksvm
     """
-    import tempfile
+    from tempfile import TemporaryDirectory
 
     from rankloom.experiments import evaluate_collection as judge
     from rankloom.experiments import load_labeled
     from rankloom.rankers import make_ranker
 
     chosen = {name: make_ranker(name, **read_settings(settings)) for name in rankers}
-    with tempfile.TemporaryDirectory() as scratch, file_progress() as update:
+    options: dict[str, Any] = {"n_queries": queries, "folds": folds, "diffusion": not no_diffusion}
+    with TemporaryDirectory() as scratch, file_progress() as update:
         data = load_labeled(folder, labels, column, preset=preset, work=work or scratch, progress=update)
-        found = {
-            kind: judge(
-                data, chosen, n_queries=queries, folds=folds, unseen=kind == "unseen",
-                diffusion=not no_diffusion, progress=update,
-            )
-            for kind in ("seen", "unseen")
-        }  # fmt: skip
-    results = {kind: one.to_dict() for kind, one in found.items()}
-    document = {"items": len(data), "experts": len(data.experts), **results}
+        seen, unseen = (judge(data, chosen, unseen=unseen, **options, progress=update) for unseen in (False, True))
+    document = {"items": len(data), "experts": len(data.experts), "seen": seen.to_dict(), "unseen": unseen.to_dict()}
     if output:
         write_json(document, output)
     if as_json:
         emit(document)
         return
-    names = list(found["seen"].values)
-    click.echo(f"{len(data)} items, {len(data.experts)} experts, {len(found['seen'].queries)} queries")
+    click.echo(f"{len(data)} items, {len(data.experts)} experts, {len(seen.queries)} queries")
+    _show_means(seen, unseen)
+    if classes:
+        _show_classes(seen)
+
+
+def _show_means(seen: CollectionQuality, unseen: CollectionQuality) -> None:
     rows = [
-        [name, *(f"{found[kind].mean(name, metric):.4f}" for kind in found for metric in ("AP", "nDCG@10"))]
-        for name in names
+        [name, *(f"{quality.mean(name, metric):.4f}" for quality in (seen, unseen) for metric in ("AP", "nDCG@10"))]
+        for name in seen.values
     ]
     table(["", "MAP", "nDCG@10", "MAP, unseen classes", "nDCG@10, unseen classes"], rows)
-    if classes:
-        by_class = {name: found["seen"].by_class(name) for name in names}
-        rows = [[one, *(f"{by_class[name][one]:.3f}" for name in names)] for one in by_class[names[0]]]
-        table(["class", *names], rows)
+
+
+def _show_classes(quality: CollectionQuality) -> None:
+    columns = {name: quality.by_class(name) for name in quality.values}
+    rows = [[label, *(f"{values[label]:.3f}" for values in columns.values())] for label in next(iter(columns.values()))]
+    table(["class", *columns], rows)

@@ -176,7 +176,7 @@ def repair(collection: str | None, workers: int | None, as_json: bool) -> None:
         if graph and not report.problems:
             with Collection(folder) as opened:
                 if len(opened):
-                    Engine(opened).neighbours(update)  # also the index of words, if they are gone or damaged
+                    Engine(opened).refresh(update)
     if as_json:
         emit({**asdict(report), "sound": not report.problems})
     else:

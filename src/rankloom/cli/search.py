@@ -79,20 +79,20 @@ def search(
             _show_difference(differences, above, as_json)
             return
         if suggest:
-            found = engine.suggest(query, k, **scores)
+            answer = engine.suggest(query, k, **scores)
         else:
             arranged: dict[str, Any] = {"collapse": collapse, "diversity": diversity, "method": method}
-            found = engine.search(query, k, **scores, **arranged, explain=explain)
-    if not found:
+            answer = engine.search(query, k, **scores, **arranged, explain=explain)
+    if not answer:
         click.echo(_nothing(query), err=True)
     elif as_json:
-        for hit in found:
+        for hit in answer:
             emit(_record(hit, query))
     elif query.lists:
-        rows = [[str(hit.rank), hit.taken or "", str(hit.id), _time(hit), _file(hit)] for hit in found]
+        rows = [[str(hit.rank), hit.taken or "", str(hit.id), _time(hit), _file(hit)] for hit in answer]
         table(["", "taken", "item", "time", "file"], rows)
     else:
-        _show_ranked(found)
+        _show_ranked(answer)
 
 
 def _nothing(query: Query) -> str:
@@ -112,15 +112,15 @@ def _record(hit: Found, query: Query) -> dict[str, Any]:
     return record
 
 
-def _show_ranked(found: Answer) -> None:
+def _show_ranked(answer: Answer) -> None:
     rows = []
-    for hit in found:
+    for hit in answer:
         marked = "" if hit.mark is None else "right" if hit.mark > 0 else "wrong"
         rows.append([str(hit.rank), f"{hit.score:.4f}", str(hit.id), marked, _time(hit), _file(hit)])
         if hit.why is not None:
             parts = sorted(hit.why.items(), key=lambda part: -abs(part[1]))[:6]
             rows.append(["", "", "", "", "", "  ".join(f"{name} {value:+.3f}" for name, value in parts)])
-        if found.cutoff == hit.rank and hit is not found[-1]:
+        if answer.cutoff == hit.rank and hit is not answer[-1]:
             rows.append(["", "", "", "", "", "--- the rest is probably not it ---"])
     table(["", "score", "item", "mark", "time", "file"], rows)
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import click
 
-from rankloom.cli._options import RANKER_NAMES, json_option, read_settings, set_option
-from rankloom.cli._output import emit, progress, table, write_json
-from rankloom.cli._simulate_users import simulate_on_collection
+from rankloom.cli._options import RANKER_NAMES, json_option, read_settings, set_option, split_names
+from rankloom.cli._output import emit, file_progress, progress, say_written, table, write_json
+
+if TYPE_CHECKING:
+    from rankloom.experiments.simulation import Simulation
+    from rankloom.rankers import Ranker
 
 
 @click.command()
@@ -63,70 +68,121 @@ def simulate(
     """
     if folder is not None:
         options = {"rounds": rounds, "per_round": per_round, "noise": noise, "n_queries": users, "random_state": seed}
-        simulate_on_collection(folder, labels, preset, options, output, plot, as_json)
+        _simulate_users(folder, labels, preset, options, output, plot, as_json)
         return
     if data is None:
         raise click.UsageError("give DATA, a file of judged rows, or --data, a labelled collection")
-    from rankloom.datasets import load
-    from rankloom.experiments.simulation import CascadeClicks
-    from rankloom.experiments.simulation import simulate as run
-    from rankloom.rankers import make_ranker
-
-    names = [name.strip() for name in rankers.split(",") if name.strip()]
-    given = read_settings(settings)
-    made = {name: make_ranker(name) for name in names}
-    for ranker in made.values():
-        ranker.set_params(**{key: value for key, value in given.items() if key in ranker.get_params()})
-    rows = load(data)
-    n_queries = len(set(rows.qid.tolist()))
-    runs = {}
-    with progress(n_queries * len(names), "simulating") as advance:
-        for name, ranker in made.items():
-            runs[name] = run(
-                rows,
-                ranker,
-                k=k,
-                clicks=CascadeClicks() if clicks else None,
-                retrain_every=retrain_every,
-                random_state=seed,
-                progress=advance,
-            )
+    runs = _simulate_queries(
+        data,
+        _make_rankers(rankers, read_settings(settings)),
+        k=k,
+        clicks=clicks,
+        retrain_every=retrain_every,
+        seed=seed,
+    )
     if output is not None:
-        curves = {name: found.to_dict() for name, found in runs.items()}
-        write_json(curves, output)
+        write_json({name: run.to_dict() for name, run in runs.items()}, output)
     if plot is not None:
         from rankloom.experiments.plots import plot_learning
 
         plot_learning(runs, plot)
-    tail = max(1, n_queries // 4)
     if as_json:
-        for name, found in runs.items():
-            emit(
-                {
-                    "ranker": name,
-                    "metric": found.metric,
-                    "queries": n_queries,
-                    "gain": float(found.gain.mean()),
-                    "late_gain": float(found.gain[-tail:].mean()),
-                    "uniform": float(found.baseline.mean()),
-                    "seconds": float(found.seconds[-1]),
-                }
-            )
+        _emit_runs(runs)
         return
+    _show_runs(runs, f"the top {k} {'clicked' if clicks else 'judged'}")
+    say_written(output, plot)
+
+
+def _make_rankers(names: str, settings: dict[str, Any]) -> dict[str, Ranker]:
+    """Rankers by their short names, each with the settings that it knows."""
+    from rankloom.rankers import make_ranker
+
+    rankers = {name: make_ranker(name) for name in split_names(names)}
+    for ranker in rankers.values():
+        ranker.set_params(**{key: value for key, value in settings.items() if key in ranker.get_params()})
+    return rankers
+
+
+def _simulate_queries(
+    path: str, rankers: dict[str, Ranker], *, k: int, clicks: bool, retrain_every: int, seed: int
+) -> dict[str, Simulation]:
+    from rankloom.datasets import load
+    from rankloom.experiments.simulation import CascadeClicks
+    from rankloom.experiments.simulation import simulate as run
+
+    data = load(path)
+    model = CascadeClicks() if clicks else None
+    options: dict[str, Any] = {"k": k, "clicks": model, "retrain_every": retrain_every, "random_state": seed}
+    with progress(len(set(data.qid.tolist())) * len(rankers), "simulating") as advance:
+        return {name: run(data, ranker, **options, progress=advance) for name, ranker in rankers.items()}
+
+
+def _emit_runs(runs: dict[str, Simulation]) -> None:
+    for name, run in runs.items():
+        emit(
+            {
+                "ranker": name,
+                "metric": run.metric,
+                "queries": len(run.values),
+                "gain": float(run.gain.mean()),
+                "late_gain": run.late_gain,
+                "uniform": float(run.baseline.mean()),
+                "seconds": float(run.seconds[-1]),
+            }
+        )
+
+
+def _show_runs(runs: dict[str, Simulation], judged: str) -> None:
+    first = next(iter(runs.values()))
     table(
-        ["ranker", next(iter(runs.values())).metric, "gain over uniform", f"in the last {tail}", "seconds of learning"],
+        ["ranker", first.metric, "gain over uniform", f"in the last {first.n_late}", "seconds of learning"],
         [
             [
                 name,
-                f"{found.values.mean():.4f}",
-                f"{found.gain.mean():+.4f}",
-                f"{found.gain[-tail:].mean():+.4f}",
-                f"{found.seconds[-1]:.3f}",
+                f"{run.values.mean():.4f}",
+                f"{run.gain.mean():+.4f}",
+                f"{run.late_gain:+.4f}",
+                f"{run.seconds[-1]:.3f}",
             ]
-            for name, found in runs.items()
+            for name, run in runs.items()
         ],
-        f"{n_queries:,} queries, the top {k} {'clicked' if clicks else 'judged'}",
+        f"{len(first.values):,} queries, {judged}",
     )
-    for written in (output, plot):
-        if written is not None:
-            click.echo(f"-> {written}")
+
+
+def _simulate_users(
+    folder: str,
+    labels: str | None,
+    preset: str | None,
+    options: dict[str, Any],
+    output: str | None,
+    plot: str | None,
+    as_json: bool,
+) -> None:
+    """Let users search a labeled collection by example and mark; show what each way of following their marks gains."""
+    from rankloom.experiments import learned_weights, load_labeled, simulate_users
+
+    if labels is None:
+        raise click.UsageError("--data needs --labels, the classes of its files")
+    with file_progress() as update:
+        data = load_labeled(folder, labels, preset=preset)
+        weights = learned_weights(data, random_state=options["random_state"] + 1)
+        trial = simulate_users(data, weights, progress=update, **options)
+    if output is not None:
+        write_json(trial.to_dict(), output)
+    if plot is not None:
+        from rankloom.experiments.plots import plot_rounds
+
+        plot_rounds(trial.to_dict(), plot)
+    if as_json:
+        for name in trial.values:
+            emit({"strategy": name, "AP": trial.mean(name), "interval": trial.interval(name)})
+    else:
+        rows = []
+        for name in trial.values:
+            cells = zip(trial.mean(name), trial.interval(name), strict=True)
+            rows.append([name, *(f"{mean:.3f} [{low:.3f}, {high:.3f}]" for mean, (low, high) in cells)])
+        heads = ["AP of users who follow marks by", "at first"]
+        heads += [f"after {turn * options['per_round']} marks" for turn in range(1, options["rounds"] + 1)]
+        table(heads, rows, f"{len(data)} items, {options['n_queries']} users, {options['noise']:.0%} of marks wrong")
+    say_written(output, plot, err=as_json)

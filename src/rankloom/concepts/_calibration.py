@@ -37,8 +37,8 @@ def fit_sigmoid(values: FloatArray, y: NDArray[np.bool_]) -> tuple[Sigmoid, bool
     """
     n_positive, n_negative = int(y.sum()), int((~y).sum())
     target = np.where(y, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
-    centre, spread = float(values.mean()), float(values.std()) or 1.0
-    x = (values - centre) / spread
+    center, spread = float(values.mean()), float(values.std()) or 1.0
+    x = (values - center) / spread
 
     def loss(parameters: FloatArray) -> tuple[float, FloatArray]:
         z = parameters[0] * x + parameters[1]
@@ -46,9 +46,9 @@ def fit_sigmoid(values: FloatArray, y: NDArray[np.bool_]) -> tuple[Sigmoid, bool
         return float((np.logaddexp(0.0, z) - target * z).sum()), np.array([error @ x, error.sum()])
 
     start = np.array([0.0, np.log((n_positive + 1) / (n_negative + 1))])
-    found: Any = minimize(loss, start, jac=True, method="L-BFGS-B", options={"ftol": 1e-15, "gtol": 1e-9})
-    slope, offset = found.x.tolist()
+    optimum: Any = minimize(loss, start, jac=True, method="L-BFGS-B", options={"ftol": 1e-15, "gtol": 1e-9})
+    slope, offset = optimum.x.tolist()
     good = slope > 1e-6
     if not good:
         slope, offset = 1.0, float(start[1])
-    return Sigmoid(slope / spread, offset - slope * centre / spread), good
+    return Sigmoid(slope / spread, offset - slope * center / spread), good

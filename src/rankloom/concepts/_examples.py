@@ -16,23 +16,25 @@ Vectors = Mapping[str, NDArray[Any]]
 _LEAST_SAMPLED, _SAMPLED_PER_POSITIVE = 200, 5
 
 
-class Examples(NamedTuple):
+class TrainingExamples(NamedTuple):
     """The vectors of the examples by descriptor, which of them show the concept, and how many were sampled."""
 
     vectors: dict[str, FloatArray]
     y: NDArray[np.bool_]
     n_sampled: int
 
-    def take(self, rows: Any) -> Examples:
+    def take(self, rows: Any) -> TrainingExamples:
         """Some of them."""
-        return Examples({name: found[rows] for name, found in self.vectors.items()}, self.y[rows], self.n_sampled)
+        return TrainingExamples(
+            {name: stored[rows] for name, stored in self.vectors.items()}, self.y[rows], self.n_sampled
+        )
 
 
 def n_items(vectors: Vectors) -> int:
     """The number of items that the vectors belong to; an error if descriptors disagree."""
     if not isinstance(vectors, Mapping) or not vectors:
         raise ValueError("there are no vectors: give a mapping from descriptors to arrays with one row an item")
-    shapes = {name: np.shape(found) for name, found in vectors.items()}
+    shapes = {name: np.shape(stored) for name, stored in vectors.items()}
     if any(len(shape) != 2 for shape in shapes.values()) or len({shape[0] for shape in shapes.values()}) != 1:
         spelled = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
         raise ValueError(f"every descriptor needs one vector an item; got {spelled}")
@@ -54,7 +56,7 @@ def row_numbers(rows: ArrayLike, n: int, what: str) -> IntArray:
 
 def collect(
     vectors: Vectors, positive: ArrayLike, negative: ArrayLike | None, random: np.random.RandomState
-) -> Examples:
+) -> TrainingExamples:
     """The examples; where none is negative, unlabelled items are taken for it."""
     n = n_items(vectors)
     shown = np.unique(row_numbers(positive, n, "positive"))
@@ -73,14 +75,14 @@ def collect(
         cure = "mark more items" if negative is not None else "the collection has too few other items"
         raise ValueError(f"a concept needs at least 2 negative examples, got {len(other)}; {cure}")
     rows = np.concatenate([shown, other])
-    found = {}
+    chosen = {}
     for name, stored in vectors.items():
-        found[name] = np.asarray(stored[rows], dtype=np.float64)
-        bad = rows[~np.isfinite(found[name]).all(axis=1)]
+        chosen[name] = np.asarray(stored[rows], dtype=np.float64)
+        bad = rows[~np.isfinite(chosen[name]).all(axis=1)]
         if len(bad):
             raise ValueError(f"the vectors of {name!r} contain NaN or infinity in row {bad[0]}; describe it again")
     y = np.arange(len(rows)) < len(shown)
-    return Examples(found, y, len(other) if negative is None else 0)
+    return TrainingExamples(chosen, y, len(other) if negative is None else 0)
 
 
 def folds(y: NDArray[np.bool_], most: int, seed: int) -> list[tuple[IntArray, IntArray]]:

@@ -149,14 +149,14 @@ class BaggedSVMs(BaseEstimator):  # type: ignore[misc]
         for model in self.models_:
             if model.descriptor not in vectors:
                 raise ValueError(f"there are no vectors of the descriptor {model.descriptor!r}")
-            found = vectors[model.descriptor]
-            if found.shape[1] != model.support.shape[1]:
+            stored = vectors[model.descriptor]
+            if stored.shape[1] != model.support.shape[1]:
                 raise ValueError(
-                    f"vectors of {model.descriptor!r} have {found.shape[1]} components, the machines were trained on "
+                    f"vectors of {model.descriptor!r} have {stored.shape[1]} components, the machines were trained on "
                     f"{model.support.shape[1]}"
                 )
             numbers[model.descriptor] = numbers.get(model.descriptor, 0) + 1
-            columns[f"{model.descriptor} {numbers[model.descriptor]}"] = partial(_score, model, found)
+            columns[f"{model.descriptor} {numbers[model.descriptor]}"] = partial(_score, model, stored)
         return Features(columns, n_rows=len(next(iter(vectors.values()))))
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankloom.concepts._calibration import Sigmoid, fit_sigmoid
-from rankloom.concepts._examples import Examples, Vectors, folds
+from rankloom.concepts._examples import TrainingExamples, Vectors, folds
 from rankloom.concepts._json import pack, unpack
 from rankloom.concepts.bagging import BaggedSVMs, BaseModel
 from rankloom.core import FloatArray, IntArray
@@ -30,12 +30,12 @@ class CascadeDetector(NamedTuple):
 
     def features(self, vectors: Vectors, rows: IntArray) -> Features:
         """The outputs of the machines, one a column, computed when they are asked for."""
-        for one in self.machines.values():
-            width = vectors[one.descriptor].shape[1]
-            if width != one.support.shape[1]:
+        for machine in self.machines.values():
+            width = vectors[machine.descriptor].shape[1]
+            if width != machine.support.shape[1]:
                 raise ValueError(
-                    f"vectors of {one.descriptor!r} have {width} components, the concept was trained on "
-                    f"{one.support.shape[1]}; train it again"
+                    f"vectors of {machine.descriptor!r} have {width} components, the concept was trained on "
+                    f"{machine.support.shape[1]}; train it again"
                 )
         columns = [
             partial(_score, self.machines[j], vectors, rows) if j in self.machines else _never
@@ -51,8 +51,8 @@ class CascadeDetector(NamedTuple):
     def to_state(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         machines = [
-            {"column": j, **one._asdict(), "support": pack(one.support), "weights": pack(one.weights)}
-            for j, one in self.machines.items()
+            {"column": j, **machine._asdict(), "support": pack(machine.support), "weights": pack(machine.weights)}
+            for j, machine in self.machines.items()
         ]
         return {"machines": machines, "ranker": ranker_to_json(self.ranker)}
 
@@ -67,7 +67,9 @@ class CascadeDetector(NamedTuple):
         return cls(machines, ranker_from_json(state["ranker"]))
 
 
-def fit_cascade(examples: Examples, seed: int, progress: Any) -> tuple[CascadeDetector, Sigmoid, FloatArray, list[str]]:
+def fit_cascade(
+    examples: TrainingExamples, seed: int, progress: Any
+) -> tuple[CascadeDetector, Sigmoid, FloatArray, list[str]]:
     """Train it: the detector, its squashing, scores of held-out examples, and what was done."""
     y, n_positive = examples.y, int(examples.y.sum())
     least = min(n_positive, len(y) - n_positive)
@@ -91,8 +93,8 @@ def fit_cascade(examples: Examples, seed: int, progress: Any) -> tuple[CascadeDe
         for train, test in parts
     ]
     X = np.empty((len(y), outputs[0].shape[1]))
-    for (_, test), found in zip(parts, outputs, strict=True):
-        X[test] = found
+    for (_, test), values in zip(parts, outputs, strict=True):
+        X[test] = values
     machines = _train(examples, seed, step).models_
     boost, ranker, said = _boost(X, y, seed)
     held = np.empty(len(y))
@@ -100,12 +102,12 @@ def fit_cascade(examples: Examples, seed: int, progress: Any) -> tuple[CascadeDe
         held[test] = RankBoost(_ROUNDS, "feature").fit(X[train], y[train]).predict(X[test])
     sigmoid, _ = fit_sigmoid(ranker.predict(X), y)
     asked = {j: machines[j] for j in sorted(boost.used_features.tolist())}
-    of = len({one.descriptor for one in machines})
+    of = len({machine.descriptor for machine in machines})
     said.insert(0, f"{len(asked)} of {len(machines)} machines, of {of} descriptors, are asked")
     return CascadeDetector(asked, ranker), sigmoid, held, said
 
 
-def _train(examples: Examples, seed: int, step: Any) -> BaggedSVMs:
+def _train(examples: TrainingExamples, seed: int, step: Any) -> BaggedSVMs:
     least = int(min(examples.y.sum(), (~examples.y).sum()))
     return BaggedSVMs(n_folds=min(3, least), random_state=seed).fit(examples.vectors, examples.y, progress=step)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import roc_auc_score
 from sklearn.utils import check_random_state
 
@@ -19,7 +19,7 @@ from rankloom.concepts.linear import LinearDetector, fit_linear
 from rankloom.core import FloatArray, IntArray
 from rankloom.evaluation.metrics import evaluate
 
-__all__ = ["METHODS", "Concept", "Quality", "Ranked", "train_concept"]
+__all__ = ["METHODS", "Concept", "ConceptQuality", "Ranked", "train_concept"]
 
 _FORMAT, _VERSION = "rankloom-concept", 1
 
@@ -30,7 +30,7 @@ METHODS: dict[str, tuple[Callable[..., Any], type[LinearDetector] | type[Cascade
 }
 
 
-class Quality(NamedTuple):
+class ConceptQuality(NamedTuple):
     """How well examples are ranked by detectors that had not seen them: average precision, area under the curve.
 
     `positives` and `negatives` are their numbers; chance is an AP of their share, and an AUC of 0.5. Negative examples
@@ -65,7 +65,7 @@ class Concept:
 
     name: str
     method: str
-    quality: Quality
+    quality: ConceptQuality
     report: str
     detector: LinearDetector | CascadeDetector
     sigmoid: Sigmoid
@@ -75,7 +75,7 @@ class Concept:
         """The descriptors that it needs."""
         if isinstance(self.detector, LinearDetector):
             return [*self.detector.weights]
-        return [*dict.fromkeys(one.descriptor for one in self.detector.machines.values())]
+        return [*dict.fromkeys(machine.descriptor for machine in self.detector.machines.values())]
 
     def scores(self, vectors: Vectors, rows: ArrayLike | None = None) -> FloatArray:
         """A score in [0, 1] for each item: of "linear" the probability of the concept, of "cascade" squashed.
@@ -147,7 +147,7 @@ class Concept:
             return cls(
                 str(document["name"]),
                 document["method"],
-                Quality(**document["quality"]),
+                ConceptQuality(**document["quality"]),
                 str(document["report"]),
                 METHODS[document["method"]][1].from_state(document["detector"]),
                 Sigmoid(*map(float, document["sigmoid"])),
@@ -173,18 +173,16 @@ def train_concept(
 
     $$ P(\text{concept} \mid x) = \sigma(a (w \cdot x / \lVert x \rVert + w_0) + b) $$
 
-    with a and b by Platt's method on decision values of held-out folds, so that the probabilities hold for the share of
-    positive examples that was given. "cascade" is for concepts that no single descriptor shows: bagged machines on
-    every descriptor, `RankBoost` over their outputs on held-out folds, and from 20 positive examples on a `SoftCascade`
-    that asks most machines of few items only.
+    with a and b by Platt's method on held-out folds, so that probabilities hold for the given share of positives.
+    "cascade" is for concepts that no single descriptor shows: bagged machines on every descriptor, `RankBoost` over
+    their held-out outputs, and from 20 positive examples on a `SoftCascade` that asks most machines of few items only.
 
     Parameters
     ----------
     name : what the concept is called.
     vectors : for each descriptor an array with one row an item, of all items of the collection.
     positive : the rows of items that show the concept, 2 at least ("cascade": 5).
-    negative : the rows of items that do not. None takes 200 items without a mark, or 5 for each positive example if
-        that is more; some may show the concept, which costs little where it is rare.
+    negative : the rows of items that do not. None takes 200 items without a mark, or 5 a positive example if more.
     method : "linear" or "cascade".
     random_state : which items are sampled, and how they are divided into folds and bags.
     progress : called with the steps done and their number.
@@ -193,8 +191,7 @@ def train_concept(
     ----------
     J. Platt, Probabilistic outputs for support vector machines, 1999. M. Merler, R. Yan, J. Smith, Imbalanced RankBoost
     for efficiently ranking large-scale image/video collections, CVPR 2009, section 5.1. D. Wolpert, Stacked
-    generalization, Neural Networks 5, 1992. C. Elkan, K. Noto, Learning classifiers from only positive and unlabeled
-    data, KDD 2008.
+    generalization, 1992. C. Elkan, K. Noto, Learning classifiers from only positive and unlabeled data, KDD 2008.
 
     Examples
     --------
@@ -215,13 +212,14 @@ def train_concept(
     random = check_random_state(random_state)
     examples = collect(vectors, positive, negative, random)
     detector, sigmoid, held, said = METHODS[method][0](examples, int(random.randint(2**31)), progress)
-    y = examples.y
-    ap = evaluate(y.astype(np.float64), held, None, ["AP"])["AP"]
-    quality = Quality(float(ap), float(roc_auc_score(y, held)), int(y.sum()), int((~y).sum()))
+    quality = _quality(examples.y, held)
     others = "items without a mark, taken for negative" if examples.n_sampled else "negative"
-    lines = [
-        f"{method}: {quality.positives} positive examples, {quality.negatives} {others}",
-        *said,
-        f"held-out examples: AP {quality.ap:.3f}, AUC {quality.auc:.3f}",
-    ]
-    return Concept(name, method, quality, "\n".join(lines), detector, sigmoid)
+    first = f"{method}: {quality.positives} positive examples, {quality.negatives} {others}"
+    last = f"held-out examples: AP {quality.ap:.3f}, AUC {quality.auc:.3f}"
+    return Concept(name, method, quality, "\n".join([first, *said, last]), detector, sigmoid)
+
+
+def _quality(y: NDArray[np.bool_], held: FloatArray) -> ConceptQuality:
+    """Of decision values of examples by detectors that had not seen them."""
+    ap = evaluate(y.astype(np.float64), held, None, ["AP"])["AP"]
+    return ConceptQuality(float(ap), float(roc_auc_score(y, held)), int(y.sum()), int((~y).sum()))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankloom.concepts._calibration import Sigmoid, fit_sigmoid
-from rankloom.concepts._examples import Examples, Vectors, folds
+from rankloom.concepts._examples import TrainingExamples, Vectors, folds
 from rankloom.concepts._json import pack, unpack
 from rankloom.core import FloatArray, IntArray
 from rankloom.features import Features
@@ -62,7 +62,9 @@ class LinearDetector(NamedTuple):
         return cls(weights, float(state["intercept"]))
 
 
-def fit_linear(examples: Examples, seed: int, progress: Any) -> tuple[LinearDetector, Sigmoid, FloatArray, list[str]]:
+def fit_linear(
+    examples: TrainingExamples, seed: int, progress: Any
+) -> tuple[LinearDetector, Sigmoid, FloatArray, list[str]]:
     """Train it: the detector, its probabilities, decision values of held-out examples, and what was done."""
     from sklearn.linear_model import LogisticRegression
 

@@ -127,9 +127,9 @@ def read_blocks(path: str) -> Iterator[tuple[int, bytes]]:
                 if len(rest) > _LONGEST_LINE:
                     raise ValueError(f"{path}:{line}: the line is longer than {_LONGEST_LINE >> 20} MiB")
                 continue
-            whole = rest + block[:cut]
-            yield line, whole
-            line += whole.count(b"\n")
+            lines = rest + block[:cut]
+            yield line, lines
+            line += lines.count(b"\n")
             rest = block[cut:]
     if rest:
         yield line, rest

@@ -19,13 +19,13 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloom._io import atomic_write
-from rankloom.core import IntArray, RankingData
+from rankloom.core import FloatArray, IntArray, RankingData
 from rankloom.datasets._files import (
     PathLike,
     check_data,
@@ -93,6 +93,23 @@ def load_letor(
         if n_features < 1:
             raise ValueError(f"n_features must be at least 1, got {n_features}")
 
+    file = _read(name)
+    qid = _queries(file, name, group_sizes)
+    base, width = _columns(file.parts, name, n_features, zero_based)
+    y = np.concatenate([rows.y for rows in file.parts])
+    return RankingData(_dense(file.parts, base, width), y, qid, file.ids)
+
+
+class _File(NamedTuple):
+    """Parsed rows: in parts as they were read, the number of each query, that of each row, and the items."""
+
+    parts: list[Rows]
+    queries: dict[bytes | None, int]
+    codes: IntArray
+    ids: list[str] | None
+
+
+def _read(name: str) -> _File:
     parts: list[Rows] = []
     queries: dict[bytes | None, int] = {}
     codes: list[int] = []
@@ -106,19 +123,19 @@ def load_letor(
         parts.append(rows._replace(qids=[], comments=[]))
     if not parts:
         raise ValueError(f"{name}: no rows; the file is empty or holds only comments")
+    return _File(parts, queries, np.array(codes, dtype=np.int64), ids)
 
-    lines = np.concatenate([rows.lines for rows in parts])
-    qid = _queries(queries, np.array(codes, dtype=np.int64), lines, name, group_sizes)
-    y = np.concatenate([rows.y for rows in parts])
-    base, width = _columns(parts, name, n_features, zero_based)
-    X = np.zeros((len(y), width))
+
+def _dense(parts: list[Rows], base: int, width: int) -> FloatArray:
+    """The features as an array; the memory of the parts is given back on the way."""
+    X = np.zeros((sum(len(rows.y) for rows in parts), width))
     start = 0
     for i, rows in enumerate(parts):
         at = np.repeat(np.arange(start, start + len(rows.y)), rows.counts)
         X[at, rows.feature - base] = rows.value
         start += len(rows.y)
-        parts[i] = rows._replace(feature=rows.feature[:0], value=rows.value[:0])  # give the memory back
-    return RankingData(X, y, qid, ids)
+        parts[i] = rows._replace(feature=rows.feature[:0], value=rows.value[:0])
+    return X
 
 
 def _more_ids(ids: list[str] | None, rows: Rows, name: str) -> list[str] | None:
@@ -136,13 +153,10 @@ def _more_ids(ids: list[str] | None, rows: Rows, name: str) -> list[str] | None:
     return ids
 
 
-def _queries(
-    queries: dict[bytes | None, int],
-    codes: IntArray,
-    lines: IntArray,
-    name: str,
-    group_sizes: PathLike | Sequence[int] | None,
-) -> NDArray[Any]:
+def _queries(file: _File, name: str, group_sizes: PathLike | Sequence[int] | None) -> NDArray[Any]:
+    """The query of each row."""
+    queries, codes = file.queries, file.codes
+    lines = np.concatenate([rows.lines for rows in file.parts])
     if None in queries:
         if len(queries) > 1:
             without = codes == queries[None]
@@ -217,9 +231,9 @@ def _columns(
 def _line_of(parts: list[Rows], low: int, high: int | None = None) -> int:
     """The line of the first feature index between `low` and `high`."""
     for rows in parts:
-        found = np.flatnonzero((rows.feature >= low) & (rows.feature <= (low if high is None else high)))
-        if found.size:
-            return int(rows.lines[np.searchsorted(np.cumsum(rows.counts), found[0], side="right")])
+        matches = np.flatnonzero((rows.feature >= low) & (rows.feature <= (low if high is None else high)))
+        if matches.size:
+            return int(rows.lines[np.searchsorted(np.cumsum(rows.counts), matches[0], side="right")])
     raise LookupError(f"no feature index in [{low}, {high}]")
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from rankloom.core import RankingData
+from rankloom.core import FloatArray, RankingData
 
 __all__ = ["make_ranking", "make_weak_models"]
 
@@ -42,21 +42,14 @@ def make_ranking(
 
     Parameters
     ----------
-    n_queries, n_items, n_features : int
-        Numbers of queries, of items of each query and of features.
-    n_informative : int
-        Features that matter; the others are noise.
-    noise : float
-        Standard deviation of the noise on the utility; that of the signal is 1.
-    grades : int
-        Number of levels, at least 2.
-    relevant_share : float
-        Share of items with a grade above 0, between 0 and 1.
-    shuffle : bool
-        Whether the rows come in random order; otherwise query after query.
-    string_qid : bool
-        Whether queries are "q1", "q2", ... instead of 1, 2, ...
-    random_state : int, RandomState or None
+    n_queries, n_items, n_features : how many queries, items of each query, and features.
+    n_informative : how many features matter; the others are noise.
+    noise : standard deviation of the noise on the utility; that of the signal is 1.
+    grades : number of levels, at least 2.
+    relevant_share : share of items with a grade above 0, between 0 and 1.
+    shuffle : whether the rows come in random order; otherwise query after query.
+    string_qid : whether queries are "q1", "q2", ... instead of 1, 2, ...
+    random_state : int, RandomState or None.
 
     Examples
     --------
@@ -66,39 +59,49 @@ def make_ranking(
     >>> data.y[:10].astype(int).tolist(), data.qid.tolist()[8:12]
     ([0, 2, 1, 0, 0, 0, 0, 0, 0, 0], [1, 1, 2, 2])
     """
-    from sklearn.utils import check_random_state  # here, because it brings pandas and pyarrow
-
-    _check_counts(
-        n_queries=(n_queries, 1),
-        n_items=(n_items, 1),
-        n_features=(n_features, 1),
-        n_informative=(n_informative, 1),
-        grades=(grades, 2),
-    )
+    least = {"n_queries": 1, "n_items": 1, "n_features": 1, "n_informative": 1, "grades": 2}
+    _check_counts(least, n_queries, n_items, n_features, n_informative, grades)
     if n_informative > n_features:
         raise ValueError(f"n_informative={n_informative} is more than n_features={n_features}")
-    if not (np.isfinite(noise) and noise >= 0):
-        raise ValueError(f"noise must be a finite number and not negative, got {noise!r}")
-    if not 0 < relevant_share < 1:
-        raise ValueError(f"relevant_share must lie between 0 and 1, got {relevant_share!r}")
-
-    random = check_random_state(random_state)
-    weights = random.uniform(0.5, 1.5, n_informative) * random.choice([-1.0, 1.0], n_informative)
-    weights /= np.linalg.norm(weights)
-    Z = random.standard_normal((n_queries, n_items, n_features))
-    offsets = _OFFSET * random.standard_normal((n_queries, 1, n_features))
-    utility = Z[:, :, :n_informative] @ weights + noise * random.standard_normal((n_queries, n_items))
-
-    place = utility.argsort(axis=1)[:, ::-1].argsort(axis=1)
-    y = np.zeros((n_queries, n_items))
-    for grade in range(1, grades):
-        n_above = round(n_items * relevant_share * (grades - grade) / (grades - 1))
-        y += place < min(max(n_above, 1 if grade == 1 else 0), n_items - 1)
+    _check_spread("noise", noise)
+    _check_share(relevant_share)
+    random = _generator(random_state)
+    X, utility = _items(random, (n_queries, n_items, n_features), n_informative, noise)
+    y = _grades(utility, grades, relevant_share).reshape(-1)
     numbers = np.repeat(np.arange(1, n_queries + 1), n_items)
     qid = np.char.add("q", numbers.astype(np.str_)) if string_qid else numbers
-    names = [f"f{j}" for j in range(1, n_features + 1)]
-    data = RankingData((Z + offsets).reshape(-1, n_features), y.reshape(-1), qid, None, names)
+    data = RankingData(X, y, qid, None, [f"f{j}" for j in range(1, n_features + 1)])
     return data.take(random.permutation(len(data))) if shuffle else data
+
+
+def _generator(random_state: Any) -> np.random.RandomState:
+    from sklearn.utils import check_random_state  # here, because it brings pandas and pyarrow
+
+    random: np.random.RandomState = check_random_state(random_state)
+    return random
+
+
+def _items(
+    random: np.random.RandomState, shape: tuple[int, int, int], n_informative: int, noise: float
+) -> tuple[FloatArray, FloatArray]:
+    """The features of all items, row by row, and the utility of each item of each query."""
+    weights = random.uniform(0.5, 1.5, n_informative) * random.choice([-1.0, 1.0], n_informative)
+    weights /= np.linalg.norm(weights)
+    Z = random.standard_normal(shape)
+    offsets = _OFFSET * random.standard_normal((shape[0], 1, shape[2]))
+    utility = Z[:, :, :n_informative] @ weights + noise * random.standard_normal(shape[:2])
+    return (Z + offsets).reshape(-1, shape[2]), utility
+
+
+def _grades(utility: FloatArray, levels: int, relevant_share: float) -> FloatArray:
+    """Grades by the rank of the utility within each row."""
+    n_items = utility.shape[1]
+    rank = utility.argsort(axis=1)[:, ::-1].argsort(axis=1)
+    y = np.zeros(utility.shape)
+    for grade in range(1, levels):
+        n_above = round(n_items * relevant_share * (levels - grade) / (levels - 1))
+        y += rank < min(max(n_above, 1 if grade == 1 else 0), n_items - 1)
+    return y
 
 
 def make_weak_models(
@@ -122,15 +125,11 @@ def make_weak_models(
 
     Parameters
     ----------
-    n_items, n_models : int
-        Numbers of items and of detectors.
-    relevant_share : float
-        Share of relevant items, between 0 and 1.
-    strength : float
-        Mean quality of the detectors.
-    per_descriptor : int
-        How many detectors share a descriptor, and half of their noise.
-    random_state : int, RandomState or None
+    n_items, n_models : how many items and detectors.
+    relevant_share : share of relevant items, between 0 and 1.
+    strength : mean quality of the detectors.
+    per_descriptor : how many detectors share a descriptor, and half of their noise.
+    random_state : int, RandomState or None.
 
     Examples
     --------
@@ -138,14 +137,10 @@ def make_weak_models(
     >>> data.X.shape, float(data.y.sum()), bool((data.X > 0).all() and (data.X < 1).all())
     ((1000, 10), 20.0, True)
     """
-    from sklearn.utils import check_random_state  # here, because it brings pandas and pyarrow
-
-    _check_counts(n_items=(n_items, 2), n_models=(n_models, 1), per_descriptor=(per_descriptor, 1))
-    if not 0 < relevant_share < 1:
-        raise ValueError(f"relevant_share must lie between 0 and 1, got {relevant_share!r}")
-    if not (np.isfinite(strength) and strength >= 0):
-        raise ValueError(f"strength must be a finite number and not negative, got {strength!r}")
-    random = check_random_state(random_state)
+    _check_counts({"n_items": 2, "n_models": 1, "per_descriptor": 1}, n_items, n_models, per_descriptor)
+    _check_share(relevant_share)
+    _check_spread("strength", strength)
+    random = _generator(random_state)
     n_relevant = min(max(round(relevant_share * n_items), 1), n_items - 1)
     y = random.permutation(np.arange(n_items) < n_relevant).astype(np.float64)
     degree = y + 0.3 * random.standard_normal(n_items)
@@ -158,7 +153,17 @@ def make_weak_models(
     return RankingData(X, y, np.ones(n_items, dtype=np.int64), None, names)
 
 
-def _check_counts(**counts: tuple[Any, int]) -> None:
-    for name, (value, least) in counts.items():
-        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-            raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
+def _check_counts(least: dict[str, int], *values: Any) -> None:
+    for (name, smallest), value in zip(least.items(), values, strict=True):
+        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < smallest:
+            raise ValueError(f"{name} must be a whole number of at least {smallest}, got {value!r}")
+
+
+def _check_share(value: float) -> None:
+    if not 0 < value < 1:
+        raise ValueError(f"relevant_share must lie between 0 and 1, got {value!r}")
+
+
+def _check_spread(name: str, value: float) -> None:
+    if not (np.isfinite(value) and value >= 0):
+        raise ValueError(f"{name} must be a finite number and not negative, got {value!r}")

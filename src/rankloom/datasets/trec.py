@@ -269,9 +269,9 @@ def align(run: Mapping[str, Sequence[Hit]], qrels: Iterable[Qrel]) -> Aligned:
     for qid, grades in judged.items():
         hits = ranked(_checked(qid, run.get(qid, ())))
         rows.extend((grades.get(hit.id, 0.0), hit.score, qid, hit.id, True) for hit in hits)
-        found = {hit.id for hit in hits}
+        in_run = {hit.id for hit in hits}
         below = _below(hits[-1].score) if hits else 0.0
-        missed = [(item, grade) for item, grade in grades.items() if item not in found and (grade > 0 or not hits)]
+        missed = [(item, grade) for item, grade in grades.items() if item not in in_run and (grade > 0 or not hits)]
         rows.extend((grade, below, qid, item, False) for item, grade in missed)
     y, scores, qids, ids, retrieved = zip(*rows, strict=True) if rows else ((), (), (), (), ())
     return Aligned(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rankloom.demo.canvas import Array, Canvas
-from rankloom.demo.colours import NAMED, Colour, ramp, scaled
+from rankloom.demo.colors import NAMED, Color, ramp, scaled
 from rankloom.demo.sky import ANY, Mood, hills, sea, sky
 
 __all__ = ["bridge"]
@@ -38,7 +38,7 @@ def bridge(c: Canvas) -> None:
             c.glow(11 + 22 * k, 2 * horizon - deck + 12, 5, (1.0, 0.7, 0.35), 0.25)
 
 
-def _suspension(c: Canvas, deck: float, mood: Mood, tone: Colour) -> None:
+def _suspension(c: Canvas, deck: float, mood: Mood, tone: Color) -> None:
     height, span = c.side * c.between(0.26, 0.42), c.width * c.between(0.42, 0.6)
     left = c.width * c.between(0.12, 0.4)
     slope = c.between(-0.06, 0.06)
@@ -48,8 +48,8 @@ def _suspension(c: Canvas, deck: float, mood: Mood, tone: Colour) -> None:
         return deck + slope * (x - c.width / 2)
 
     xs = np.linspace(-10, c.width + 10, 70)
-    place = ((xs - left) % span) / span
-    cable = level(xs) - height * (0.08 + 0.92 * (2 * place - 1) ** 2)
+    along = ((xs - left) % span) / span
+    cable = level(xs) - height * (0.08 + 0.92 * (2 * along - 1) ** 2)
     hangers = [[[x, y], [x, level(x)]] for x, y in zip(xs[::2], cable[::2], strict=True)]
     c.strokes(hangers, 0.8, tone, opacity=0.8)
     c.stroke(np.stack([xs, cable], 1), max(c.side * 0.009, 1.4), tone)
@@ -96,7 +96,7 @@ def _suspension(c: Canvas, deck: float, mood: Mood, tone: Colour) -> None:
     )
 
 
-def _arches(c: Canvas, deck: float, water: float, stone: Colour) -> None:
+def _arches(c: Canvas, deck: float, water: float, stone: Color) -> None:
     count = c.whole(2, 5)
     span = c.width / count * c.between(0.9, 1.15)
     start = c.between(-0.4, 0.1) * span

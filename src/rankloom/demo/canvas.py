@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.demo.colours import Colour, ramp
+from rankloom.demo.colors import Color, ramp
 
 __all__ = [
     "Array",
@@ -75,10 +75,10 @@ class Canvas:
         """One of them."""
         return choices[int(self.rng.integers(len(choices)))]
 
-    def vary(self, colour: Sequence[float], amount: float = 0.06) -> Colour:
+    def vary(self, color: Sequence[float], amount: float = 0.06) -> Color:
         """A colour near this one."""
         red, green, blue = (
-            float(np.clip(x + d, 0, 1)) for x, d in zip(colour, self.rng.normal(0, amount, 3), strict=True)
+            float(np.clip(x + d, 0, 1)) for x, d in zip(color, self.rng.normal(0, amount, 3), strict=True)
         )
         return red, green, blue
 
@@ -145,14 +145,14 @@ class Canvas:
         """Lay a colour or a picture over the canvas where the mask (0 to 1) says; `at` is the mask's corner."""
         x, y = at
         part = self.image[y : y + mask.shape[0], x : x + mask.shape[1]]
-        whole = np.asarray(paint, np.float32)
-        if whole.ndim == 3:
-            change = whole[y : y + mask.shape[0], x : x + mask.shape[1]] - part
+        values = np.asarray(paint, np.float32)
+        if values.ndim == 3:
+            change = values[y : y + mask.shape[0], x : x + mask.shape[1]] - part
             change *= spread(mask)
             part += change
         else:
             part *= spread(1 - mask)
-            part += cv2.merge([mask * colour for colour in whole])
+            part += cv2.merge([mask * color for color in values])
 
     def polygon(self, points: Points, paint: Paint, *, opacity: float = 1.0, blur: float = 0.0) -> None:
         """Fill a polygon."""
@@ -166,7 +166,7 @@ class Canvas:
         if isinstance(shapes, np.ndarray) and len(shapes):
             self._filled(shapes, paint, opacity, blur)
         elif len(shapes):
-            self._filled([np.asarray(one, np.float32).reshape(-1, 2) for one in shapes], paint, opacity, blur)
+            self._filled([np.asarray(shape, np.float32).reshape(-1, 2) for shape in shapes], paint, opacity, blur)
 
     def ellipse(
         self,
@@ -217,7 +217,7 @@ class Canvas:
         cv2.polylines(mask, fixed, closed, 255, max(1, round(width)), cv2.LINE_AA, _SHIFT)
         self._lay(mask, area, paint, opacity * min(width, 1.0), blur)
 
-    def glow(self, x: float, y: float, radius: float, colour: Sequence[float], strength: float = 1.0) -> None:
+    def glow(self, x: float, y: float, radius: float, color: Sequence[float], strength: float = 1.0) -> None:
         """Add light around a point; it fades like a bell curve."""
         reach = 2.6 * radius
         area = self._box(np.asarray([[x - reach, y - reach], [x + reach, y + reach]]), 0)
@@ -226,9 +226,9 @@ class Canvas:
         x0, y0, x1, y1 = area
         across = np.exp(-(((np.arange(x0, x1) - x) / radius) ** 2)).astype(np.float32)
         down = np.exp(-(((np.arange(y0, y1) - y) / radius) ** 2)).astype(np.float32)
-        self.image[y0:y1, x0:x1] += tinted(down[:, None] * across[None, :] * np.float32(strength), colour)
+        self.image[y0:y1, x0:x1] += tinted(down[:, None] * across[None, :] * np.float32(strength), color)
 
-    def ball(self, x: float, y: float, radius: float, colour: Sequence[float], light: float = -2.2) -> None:
+    def ball(self, x: float, y: float, radius: float, color: Sequence[float], light: float = -2.2) -> None:
         """A sphere lit from an angle, with a soft highlight."""
         area = self._box(np.asarray([[x - radius, y - radius], [x + radius, y + radius]]), 1)
         if area is None:
@@ -241,7 +241,7 @@ class Canvas:
         toward = 0.62 * (dx * cos(light) + dy * sin(light)) + 0.75 * np.sqrt(np.clip(1.0 - distance, 0, 1))
         shade = 0.32 + 0.78 * np.clip(toward, 0, 1)
         shine = 0.55 * np.clip(toward, 0, 1) ** 24
-        shaded = tinted(shade, colour) + spread(shine)
+        shaded = tinted(shade, color) + spread(shine)
         part = self.image[y0:y1, x0:x1]
         part += (shaded - part) * spread(mask)
 
@@ -250,8 +250,8 @@ class Canvas:
         if area is None:
             return
         mask, fixed = self._mask(area, shapes)
-        for one in fixed:
-            cv2.fillPoly(mask, [one], 255, cv2.LINE_AA, _SHIFT)
+        for shape in fixed:
+            cv2.fillPoly(mask, [shape], 255, cv2.LINE_AA, _SHIFT)
         self._lay(mask, area, paint, opacity, blur)
 
     def _box(self, shapes: list[Array] | Array, margin: float) -> tuple[int, int, int, int] | None:
@@ -270,7 +270,7 @@ class Canvas:
         if isinstance(shapes, np.ndarray):
             fixed = list(np.round((shapes - corner) * (1 << _SHIFT)).astype(np.int32))
         else:
-            fixed = [np.round((one - corner) * (1 << _SHIFT)).astype(np.int32) for one in shapes]
+            fixed = [np.round((shape - corner) * (1 << _SHIFT)).astype(np.int32) for shape in shapes]
         return np.zeros((y1 - y0, x1 - x0), np.uint8), fixed
 
     def _lay(
@@ -286,9 +286,9 @@ def spread(mask: Array) -> Array:
     return np.asarray(cv2.cvtColor(np.ascontiguousarray(mask, np.float32), cv2.COLOR_GRAY2RGB))
 
 
-def tinted(strength: Array, colour: Sequence[float]) -> Array:
+def tinted(strength: Array, color: Sequence[float]) -> Array:
     """One colour times a number a pixel."""
-    return np.asarray(cv2.merge([np.ascontiguousarray(strength * np.float32(part), np.float32) for part in colour]))
+    return np.asarray(cv2.merge([np.ascontiguousarray(strength * np.float32(part), np.float32) for part in color]))
 
 
 def oval(x: float, y: float, rx: float, ry: float, angle: float = 0.0, n: int = 0) -> Array:
@@ -302,7 +302,7 @@ def oval(x: float, y: float, rx: float, ry: float, angle: float = 0.0, n: int = 
 
 def ovals(x: Any, y: Any, rx: Any, ry: Any, angle: Any = 0.0, n: int = 9) -> Array:
     """Many ellipses of n points each, as one array of shape (how many, n, 2)."""
-    x, y, rx, ry, angle = (np.asarray(one, np.float32).reshape(-1, 1) for one in (x, y, rx, ry, angle))
+    x, y, rx, ry, angle = (np.asarray(value, np.float32).reshape(-1, 1) for value in (x, y, rx, ry, angle))
     turn = np.linspace(0.0, 2 * np.pi, n, endpoint=False, dtype=np.float32)
     px, py = rx * np.cos(turn), ry * np.sin(turn)
     c, s = np.cos(angle), np.sin(angle)
@@ -337,7 +337,7 @@ def smooth(points: Points, n: int = 60, *, closed: bool = True) -> Array:
     return np.asarray(curve, np.float32)
 
 
-def across(c: Canvas, row: Array, colour: Sequence[float]) -> Array:
+def across(c: Canvas, row: Array, color: Sequence[float]) -> Array:
     """A picture of one colour whose light changes from left to right: `row` has the shape (1, width)."""
-    line = np.asarray(row, np.float32).reshape(1, -1, 1) * np.asarray(colour, np.float32)
+    line = np.asarray(row, np.float32).reshape(1, -1, 1) * np.asarray(color, np.float32)
     return np.broadcast_to(line, c.image.shape)

@@ -54,8 +54,8 @@ EMPTY = (
 
 def describe_kind(kind: str, notes: Mapping[str, str], rng: np.random.Generator) -> str:
     """A right caption: a name of the kind, and some of what is known."""
-    colour = notes.get("colour", "") if rng.random() < 0.55 else ""
-    subject = _pick(rng, KINDS[kind].words).replace("~", colour)
+    color = notes.get("colour", "") if rng.random() < 0.55 else ""
+    subject = _pick(rng, KINDS[kind].words).replace("~", color)
     parts = [re.sub(r"\ba(?= [aeiou])", "an", re.sub(r"\ban(?= [^aeiou])", "a", " ".join(subject.split())))]
     if notes.get("time") in WHEN and rng.random() < 0.5:
         parts.append(_pick(rng, WHEN[notes["time"]]))

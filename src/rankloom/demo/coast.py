@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rankloom.demo.canvas import Canvas, smooth, tinted, turned
-from rankloom.demo.colours import NAMED, PALETTES, Colour, mix, ramp, scaled
+from rankloom.demo.colors import NAMED, PALETTES, Color, mix, ramp, scaled
 from rankloom.demo.sky import ANY, Mood, below, ridge, sea, sky
 
 __all__ = ["fish", "lighthouse", "sailing_boat", "sunset_sea"]
@@ -234,7 +234,7 @@ def fish(c: Canvas) -> None:
         c.ellipse(x - r * 0.3, at - r * 0.3, r * 0.35, None, (1, 1, 1), opacity=0.8)
 
 
-def _weeds(c: Canvas, deep: Colour) -> None:
+def _weeds(c: Canvas, deep: Color) -> None:
     tone = c.pick([(0.12, 0.42, 0.22), (0.55, 0.25, 0.32), (0.30, 0.42, 0.12), (0.75, 0.38, 0.30)])
     for _ in range(c.whole(4, 14)):
         x, height, bend = c.between(0, 1) * c.width, c.side * c.between(0.15, 0.45), c.between(-0.06, 0.06) * c.side

@@ -46,8 +46,8 @@ def _light(c: Canvas) -> None:
     image = np.clip(c.image, 0, 1)
     image = cv2.pow(image, c.between(0.75, 1.35))
     contrast = c.between(0.85, 1.12)
-    grey = spread(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY))
-    image = grey + (image - grey) * np.float32(c.between(0.65, 1.2))
+    gray = spread(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY))
+    image = gray + (image - gray) * np.float32(c.between(0.65, 1.2))
     gains = [float(contrast * gain) for gain in np.exp(c.rng.normal(0, 0.045, 3))]
     c.image = tinted(np.ones(image.shape[:2], np.float32), gains) * image + np.float32(0.5 * (1 - contrast))
 

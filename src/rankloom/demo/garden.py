@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from rankloom.demo.canvas import Array, Canvas, Points, across, oval, smooth, turned
-from rankloom.demo.colours import NAMED, PALETTES, Colour, mix, ramp, scaled
+from rankloom.demo.colors import NAMED, PALETTES, Color, mix, ramp, scaled
 
 __all__ = ["autumn_leaves", "butterfly", "flower", "mushrooms"]
 
 GREENS = [(0.16, 0.34, 0.14), (0.30, 0.44, 0.20), (0.10, 0.26, 0.20), (0.42, 0.46, 0.24)]
 
 
-def soft_background(c: Canvas, tones: list[Colour] | None = None) -> None:
+def soft_background(c: Canvas, tones: list[Color] | None = None) -> None:
     """What lies behind a thing seen from near: blurred colours and discs of light."""
     base = tones or [
         c.pick(GREENS),
@@ -56,7 +56,7 @@ def flower(c: Canvas) -> None:
     _corolla(c, x, y, size, NAMED[name])
 
 
-def _corolla(c: Canvas, x: float, y: float, size: float, colour: Colour) -> None:
+def _corolla(c: Canvas, x: float, y: float, size: float, color: Color) -> None:
     count, rings = c.pick([5, 5, 6, 8, 12, 16, 21]), c.pick([1, 2, 2, 3])
     squash, turn = c.between(0.6, 1.0), c.between(0, 6) + 0.05 * np.sin(c.time)
     wide = min(2.4 / count, 0.42) * c.between(0.9, 1.25)
@@ -72,7 +72,7 @@ def _corolla(c: Canvas, x: float, y: float, size: float, colour: Colour) -> None
             angle = turn + (k + 0.5 * (ring % 2)) * 2 * np.pi / count
             squeeze = np.asarray([1.0, squash], np.float32)
             shape = turned(petal, 0, 0, reach * c.between(0.93, 1.04), angle) * squeeze + np.asarray([x, y], np.float32)
-            tone = scaled(c.vary(colour, 0.03), 0.84 + 0.2 * np.cos(angle + 2.2) + 0.06 * ring)
+            tone = scaled(c.vary(color, 0.03), 0.84 + 0.2 * np.cos(angle + 2.2) + 0.06 * ring)
             c.polygon(shape + np.float32(size * 0.02), (0, 0, 0), opacity=0.22, blur=size * 0.02)
             c.polygon(shape, tone)
             veins = [
@@ -116,7 +116,7 @@ def autumn_leaves(c: Canvas) -> None:
     c.note(detail="fallen leaves")
 
 
-def _leaf(c: Canvas, shape: Array, x: float, y: float, angle: float, scale: float, tone: Colour) -> None:
+def _leaf(c: Canvas, shape: Array, x: float, y: float, angle: float, scale: float, tone: Color) -> None:
     c.polygon(
         turned(shape, x + scale * 0.06, y + scale * 0.08, scale, angle), (0, 0, 0), opacity=0.4, blur=scale * 0.05
     )
@@ -180,11 +180,11 @@ def butterfly(c: Canvas) -> None:
         )
 
 
-def _wings(c: Canvas, x: float, y: float, size: float, angle: float, colour: Colour) -> None:
+def _wings(c: Canvas, x: float, y: float, size: float, angle: float, color: Color) -> None:
     open_ = c.between(0.65, 1.0) * (1 - 0.35 * abs(np.sin(4 * c.time)))
     lean = c.between(-0.15, 0.15)
-    second = c.pick([mix(colour, (1, 1, 1), 0.55), NAMED["yellow"], NAMED["white"], c.pick(c.pick(PALETTES))])
-    rim = c.pick([(0.08, 0.06, 0.06), (0.22, 0.12, 0.06), scaled(colour, 0.35)])
+    second = c.pick([mix(color, (1, 1, 1), 0.55), NAMED["yellow"], NAMED["white"], c.pick(c.pick(PALETTES))])
+    rim = c.pick([(0.08, 0.06, 0.06), (0.22, 0.12, 0.06), scaled(color, 0.35)])
     fore = smooth(
         [[0.03, -0.2], [0.45, -0.85 + lean], [1.0, -0.9 + lean], [1.02, -0.5], [0.6, -0.05], [0.05, 0.02]], 60
     )
@@ -193,21 +193,21 @@ def _wings(c: Canvas, x: float, y: float, size: float, angle: float, colour: Col
     spots += [(c.between(0.3, 0.65), c.between(0.15, 0.5), c.between(0.06, 0.12)) for _ in range(c.whole(1, 3))]
     for side in (-1.0, 1.0):
 
-        def place(points: Points, side: float = side) -> Array:
+        def placed(points: Points, side: float = side) -> Array:
             return turned(np.asarray(points) * [open_, 1], x, y, size, angle, side)
 
         for wing in (hind, fore):
-            centre = wing.mean(axis=0)
-            c.polygon(place(wing) + np.float32(size * 0.05), (0, 0, 0), opacity=0.25, blur=size * 0.04)
-            c.polygon(place(wing), rim)
-            c.polygon(place(centre + (wing - centre) * 0.84), scaled(colour, 0.95 if side < 0 else 0.82))
+            center = wing.mean(axis=0)
+            c.polygon(placed(wing) + np.float32(size * 0.05), (0, 0, 0), opacity=0.25, blur=size * 0.04)
+            c.polygon(placed(wing), rim)
+            c.polygon(placed(center + (wing - center) * 0.84), scaled(color, 0.95 if side < 0 else 0.82))
             c.polygon(
-                place(centre * 0.8 + (wing - centre) * 0.45), mix(colour, second, 0.6), opacity=0.8, blur=size * 0.02
+                placed(center * 0.8 + (wing - center) * 0.45), mix(color, second, 0.6), opacity=0.8, blur=size * 0.02
             )
-            c.strokes([place([[0.04, 0], wing[k]]) for k in range(6, 48, 7)], max(size * 0.01, 1), rim, opacity=0.7)
+            c.strokes([placed([[0.04, 0], wing[k]]) for k in range(6, 48, 7)], max(size * 0.01, 1), rim, opacity=0.7)
         for a, b, r in spots:
-            c.polygon(place(oval(a, b, r, r, 0, 20)), rim)
-            c.polygon(place(oval(a, b, r * 0.6, r * 0.6, 0, 16)), second)
+            c.polygon(placed(oval(a, b, r, r, 0, 20)), rim)
+            c.polygon(placed(oval(a, b, r * 0.6, r * 0.6, 0, 16)), second)
 
 
 def mushrooms(c: Canvas) -> None:
@@ -234,7 +234,7 @@ def mushrooms(c: Canvas) -> None:
     c.strokes(grass, 1.6, scaled(moss, 1.25), opacity=0.8)
 
 
-def _mushroom(c: Canvas, x: float, foot: float, size: float, cap: Colour) -> None:
+def _mushroom(c: Canvas, x: float, foot: float, size: float, cap: Color) -> None:
     flat, tilt = c.between(0.4, 0.8), c.between(-0.2, 0.2)
     tall = size * c.between(0.8, 1.3)
     stalk = c.pick([(0.94, 0.90, 0.80), (0.82, 0.74, 0.62)])

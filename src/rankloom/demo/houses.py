@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rankloom.demo.canvas import Array, Canvas, Points, box, smooth, turned
-from rankloom.demo.colours import NAMED, Colour, mix, scaled
+from rankloom.demo.colors import NAMED, Color, mix, scaled
 from rankloom.demo.sky import ANY, Mood, hills, sky, tree_crown
 
 __all__ = ["house"]
@@ -100,7 +100,7 @@ def _walls(c: Canvas, p: _Plan, mood: Mood) -> None:
     c.polygon(p.place(front), wall)
 
 
-def _roof(c: Canvas, p: _Plan, tone: Colour) -> None:
+def _roof(c: Canvas, p: _Plan, tone: Color) -> None:
     top, over = -p.tall - p.pitch, p.size * 0.08
     eaves = -p.tall + over
     slope = [[0, top - over], [p.deep, top - over - p.deep * 0.2], [p.wide + p.deep + over, eaves - p.deep * 0.2]]

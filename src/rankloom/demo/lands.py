@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rankloom.demo.canvas import Array, Canvas, ovals, smooth, spread, tinted
-from rankloom.demo.colours import NAMED, Colour, hsv, mix, ramp, scaled
+from rankloom.demo.colors import NAMED, Color, hsv, mix, ramp, scaled
 from rankloom.demo.sky import ANY, DAY, MOODS, below, conifer, hills, moon, ridge, sea, sky, tree_crown
 
 __all__ = ["dunes", "flower_field", "forest", "lone_tree", "mountains", "rainbow", "snowy_hills"]
@@ -35,7 +35,7 @@ def mountains(c: Canvas) -> None:
         c.note(detail="lake")
 
 
-def _snow_caps(c: Canvas, line: Array, white: Colour, texture: Array) -> None:
+def _snow_caps(c: Canvas, line: Array, white: Color, texture: Array) -> None:
     top, bottom = float(line[:, 1].min()), float(line[:, 1].max())
     lower = line[::-1].copy()
     depth = np.clip((bottom - lower[:, 1]) / max(bottom - top, 1.0) - 0.35, 0, 1) * c.side * 0.22
@@ -65,7 +65,7 @@ def forest(c: Canvas) -> None:
         _beams(c)
 
 
-def _firs(c: Canvas, leaf: Colour) -> None:
+def _firs(c: Canvas, leaf: Color) -> None:
     mood = MOODS[c.notes["time"]]
     for layer in range(5):
         near = (layer + 1) / 5
@@ -80,7 +80,7 @@ def _firs(c: Canvas, leaf: Colour) -> None:
             )
 
 
-def _trunks(c: Canvas, leaf: Colour) -> None:
+def _trunks(c: Canvas, leaf: Color) -> None:
     mood = MOODS[c.notes["time"]]
     bark = c.pick([(0.26, 0.17, 0.11), (0.35, 0.30, 0.25), (0.82, 0.80, 0.74)])
     floor = c.height * c.between(0.72, 0.84)
@@ -200,7 +200,7 @@ def flower_field(c: Canvas) -> None:
         _blossoms(c, base, size, mood.lit(c.vary(hue if row % 3 else second, 0.04), 0.35 * (1 - near)), mood.lit(green))
 
 
-def _blossoms(c: Canvas, base: float, size: float, tone: Colour, green: Colour) -> None:
+def _blossoms(c: Canvas, base: float, size: float, tone: Color, green: Color) -> None:
     count = int(c.width / size / 2.6)
     xs = c.rng.random(count) * c.width
     ys = base + c.rng.normal(0, size * 1.1, count)
@@ -233,11 +233,11 @@ def rainbow(c: Canvas) -> None:
     away = np.sqrt((x - cx) ** 2 + (y - cy) ** 2)
     width = c.side * c.between(0.05, 0.12)
     strength = c.between(0.45, 0.8)
-    colours = [hsv(h, 0.85, 1.0) for h in (0.0, 0.07, 0.15, 0.33, 0.52, 0.62, 0.77)]
+    colors = [hsv(h, 0.85, 1.0) for h in (0.0, 0.07, 0.15, 0.33, 0.52, 0.62, 0.77)]
     for factor, faint, order in ((1.0, 1.0, -1), (1.32, 0.35, 1)):
         across = (away - radius * factor) / width + 0.5
         band = np.clip(1 - np.abs(across - 0.5) * 2, 0, 1) ** 0.6 * strength * faint
-        c.paint(band.astype(np.float32), ramp(colours[::order], np.clip(across, 0, 1).astype(np.float32)))
+        c.paint(band.astype(np.float32), ramp(colors[::order], np.clip(across, 0, 1).astype(np.float32)))
         if c.chance(0.6):
             break
     if c.chance(0.4):

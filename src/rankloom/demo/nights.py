@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 
 from rankloom.demo.canvas import Canvas, smooth, spread, tinted, turned
-from rankloom.demo.colours import NAMED, PALETTES, Colour, mix, ramp, scaled
+from rankloom.demo.colors import NAMED, PALETTES, Color, mix, ramp, scaled
 from rankloom.demo.sky import DAY, MOODS, below, conifer, hills, moon, ridge, sea, sky, stars
 
 __all__ = ["aurora", "balloons", "fireworks", "kites", "planets", "starry_night"]
@@ -35,7 +35,7 @@ def starry_night(c: Canvas) -> None:
     c.note(time="night")
 
 
-def _dark_land(c: Canvas, tone: Colour) -> None:
+def _dark_land(c: Canvas, tone: Color) -> None:
     base = c.height * c.between(0.85, 1.0)
     style = c.whole(0, 2)
     if style == 0:
@@ -95,7 +95,7 @@ def fireworks(c: Canvas) -> None:
             c.glow(a, b, 1.2, (1.0, 0.75, 0.4), 0.6)
 
 
-def _burst(c: Canvas, colour: Colour, age: float) -> None:
+def _burst(c: Canvas, color: Color, age: float) -> None:
     x, y = c.between(0.12, 0.88) * c.width, c.between(0.12, 0.6) * c.height
     reach, rays = c.side * c.between(0.14, 0.36), c.whole(24, 60)
     angles = c.rng.random(rays) * 2 * np.pi
@@ -106,9 +106,9 @@ def _burst(c: Canvas, colour: Colour, age: float) -> None:
     for a, r in zip(angles, lengths, strict=True):
         s = np.linspace(start, max(grow, start + 0.02), 7)
         lines.append(np.stack([x + r * s * np.cos(a), y + r * s * np.sin(a) + 0.16 * reach * s**2], axis=1))
-    bright = mix(colour, (1, 1, 1), 0.45)
-    c.glow(x, y, reach * 0.6, colour, 0.28 * fade)
-    c.strokes(lines, max(c.side * 0.008, 1.5), colour, opacity=0.55 * fade, blur=c.side * 0.006)
+    bright = mix(color, (1, 1, 1), 0.45)
+    c.glow(x, y, reach * 0.6, color, 0.28 * fade)
+    c.strokes(lines, max(c.side * 0.008, 1.5), color, opacity=0.55 * fade, blur=c.side * 0.006)
     c.strokes(lines, 1.0, bright, opacity=0.9 * fade)
     for line in lines[::2]:
         c.glow(line[-1][0], line[-1][1], 1.6, bright, 0.9 * fade)
@@ -146,14 +146,14 @@ def _planet(c: Canvas, x: float, y: float, radius: float, name: str, light: floa
     mask = np.clip((1 - np.sqrt(distance)) * radius + 0.5, 0, 1).astype(np.float32)
     ring = np.sqrt(along**2 + (across / 0.28) ** 2)
     bands = (np.clip(1 - np.abs(ring - 1.75) / 0.35, 0, 1) ** 0.4 * (0.6 + 0.4 * np.sin(ring * 40))).astype(np.float32)
-    ring_colour = mix(base, (0.95, 0.88, 0.76), 0.6)
+    ring_color = mix(base, (0.95, 0.88, 0.76), 0.6)
     if ringed:
-        c.paint(bands * (across < 0) * np.float32(0.8), ring_colour)
+        c.paint(bands * (across < 0) * np.float32(0.8), ring_color)
         c.note(detail="ring")
     c.glow(x, y, radius * 1.05, scaled(base, 0.5), 0.35)
     c.paint(mask, skin * spread(np.clip(0.04 + 1.15 * np.clip(toward, 0, 1), 0, 1.1)))
     if ringed:
-        c.paint(bands * (across >= 0) * np.float32(0.85), ring_colour)
+        c.paint(bands * (across >= 0) * np.float32(0.85), ring_color)
 
 
 def balloons(c: Canvas) -> None:
@@ -170,12 +170,12 @@ def balloons(c: Canvas) -> None:
         _balloon(c, x + 4 * c.time * near, y - 5 * c.time * near, size, mood.lit((1, 1, 1)), 0.45 * (1 - near))
 
 
-def _balloon(c: Canvas, x: float, y: float, size: float, light: Colour, far: float) -> None:
+def _balloon(c: Canvas, x: float, y: float, size: float, light: Color, far: float) -> None:
     palette = c.pick(PALETTES)
     first = c.pick(list(NAMED))
     c.note(colour=first)
     gores = c.whole(3, 5) * 2
-    colours = [NAMED[first], c.pick(palette)]
+    colors = [NAMED[first], c.pick(palette)]
     haze = MOODS[c.notes["time"]].haze
     turn = np.linspace(0, 1, 30)
     # The outline: a ball above, drawn in to a neck below.
@@ -185,7 +185,7 @@ def _balloon(c: Canvas, x: float, y: float, size: float, light: Colour, far: flo
         a, b = np.sin(np.pi * (k / gores - 0.5)), np.sin(np.pi * ((k + 1) / gores - 0.5))
         left, right = np.stack([x + size * profile * a, heights], 1), np.stack([x + size * profile * b, heights], 1)
         shade = 1.08 - 0.5 * ((k + 0.5) / gores) ** 1.5
-        tone = mix(scaled(scaled(colours[k % 2], light), shade), haze, far)
+        tone = mix(scaled(scaled(colors[k % 2], light), shade), haze, far)
         c.polygon(np.concatenate([left, right[::-1]]), tone)
     low = float(heights[-1])
     half = size * 0.13

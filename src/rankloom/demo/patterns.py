@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 
 from rankloom.demo.canvas import Array, Canvas, spread, tinted
-from rankloom.demo.colours import PALETTES, Colour, mix, ramp, scaled
+from rankloom.demo.colors import PALETTES, Color, mix, ramp, scaled
 
 __all__ = ["bricks", "checkerboard", "marble", "mosaic", "plaid", "polka_dots", "spirals", "stripes", "wood"]
 
@@ -28,10 +28,10 @@ def _plane(c: Canvas, tilt: float = 0.35) -> tuple[Array, Array]:
     return (u * c_ - v * s_).astype(np.float32), (u * s_ + v * c_).astype(np.float32)
 
 
-def _palette(c: Canvas) -> list[Colour]:
+def _palette(c: Canvas) -> list[Color]:
     chosen = list(c.pick(PALETTES))
     c.rng.shuffle(chosen)
-    return [tuple(one) for one in chosen]  # type: ignore[misc]
+    return [tuple(color) for color in chosen]  # type: ignore[misc]
 
 
 def _soft(value: Array, sharp: float) -> Array:
@@ -63,10 +63,10 @@ def stripes(c: Canvas) -> None:
     widths = np.ones(count) if c.chance(0.5) else c.rng.uniform(0.3, 1.5, count)
     edges = np.concatenate([[0], np.cumsum(widths)]) / widths.sum()
     pitch = c.between(0.08, 0.35)
-    place = (u / np.float32(pitch)) % 1.0
+    phase = (u / np.float32(pitch)) % 1.0
     c.image[:] = palette[0]
     for k in range(1, count):
-        band = _soft(np.minimum(place - edges[k], edges[k + 1] - place), pitch * c.side)
+        band = _soft(np.minimum(phase - edges[k], edges[k + 1] - phase), pitch * c.side)
         c.paint(band, palette[k])
     if c.chance(0.6):
         _weave(c, c.between(0.03, 0.1))
@@ -81,10 +81,10 @@ def plaid(c: Canvas) -> None:
     pitch = c.between(0.2, 0.5)
     bands = [(c.between(0, 1), c.between(0.03, 0.3), palette[1 + k % 4]) for k in range(c.whole(3, 5))]
     for axis in (u, v):
-        place = (axis / np.float32(pitch)) % 1.0
-        for at, half, colour in bands:
-            away = np.abs((place - at + 0.5) % 1.0 - 0.5)
-            c.paint(_soft(half / 2 - away, pitch * c.side) * np.float32(0.5), colour)
+        phase = (axis / np.float32(pitch)) % 1.0
+        for at, half, color in bands:
+            away = np.abs((phase - at + 0.5) % 1.0 - 0.5)
+            c.paint(_soft(half / 2 - away, pitch * c.side) * np.float32(0.5), color)
     x, y = c.grid()
     c.image *= spread(1 + 0.10 * np.sign(np.sin((x + y) * c.between(0.9, 1.5))))
     _light(c)
@@ -139,12 +139,12 @@ def spirals(c: Canvas) -> None:
     radius = np.sqrt(u**2 + v**2) + 1e-4
     winding = np.log(radius) * tight * 0.45 if c.chance(0.5) else radius * tight * 2.2
     phase = (arms * np.arctan2(v, u) * curl + winding * max(arms * 0.6, 1) + 1.2 * c.time) / (2 * np.pi)
-    place = (phase % 1.0).astype(np.float32)
-    colours = palette[: c.pick([2, 3, 4])]
+    turn = (phase % 1.0).astype(np.float32)
+    colors = palette[: c.pick([2, 3, 4])]
     c.image[:] = (
-        ramp([*colours, colours[0]], place)
+        ramp([*colors, colors[0]], turn)
         if c.chance(0.5)
-        else np.asarray(colours, np.float32)[(place * len(colours)).astype(int) % len(colours)]
+        else np.asarray(colors, np.float32)[(turn * len(colors)).astype(int) % len(colors)]
     )
     c.image[:] = cv2.GaussianBlur(c.image, (0, 0), 0.7)
     _light(c, 0.25)
@@ -243,8 +243,8 @@ def wood(c: Canvas) -> None:
         ring = ring + 0.9 * np.exp(-(((u - ku) / 0.16) ** 2) - ((v - kv) / 0.06) ** 2)
     grain = 0.5 + 0.5 * np.sin(ring * 2 * np.pi * c.between(1.2, 2.5))
     straight = c.noise(60, 2, stretch=14)
-    fibre = cv2.remap(straight, (u + 2) * c.side, (v + 2) * c.side, cv2.INTER_LINEAR, borderMode=cv2.BORDER_WRAP)
-    shade = np.clip(0.55 * grain + 0.45 * fibre + 0.10 * np.sin(board * 37.3), 0, 1).astype(np.float32)
+    fiber = cv2.remap(straight, (u + 2) * c.side, (v + 2) * c.side, cv2.INTER_LINEAR, borderMode=cv2.BORDER_WRAP)
+    shade = np.clip(0.55 * grain + 0.45 * fiber + 0.10 * np.sin(board * 37.3), 0, 1).astype(np.float32)
     c.image[:] = ramp([scaled(tone, 0.62), tone, mix(tone, (1, 0.9, 0.75), 0.25)], shade)
     if planks > 1:
         gap = np.abs((v * planks) % 1.0 - 0.5)

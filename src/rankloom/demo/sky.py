@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rankloom.demo.canvas import Array, Canvas, ovals, spread, tinted
-from rankloom.demo.colours import Colour, mix, ramp, rgb, scaled
+from rankloom.demo.colors import Color, mix, ramp, rgb, scaled
 
 __all__ = [
     "ANY", "DAY", "MOODS", "Mood", "below", "cloud_layer", "conifer", "hills", "moon", "ridge", "sea", "sky", "stars",
@@ -21,22 +21,22 @@ class Mood:
     """The light of a scene: colours of the sky from top to horizon, what it does to colours, what it is called."""
 
     name: str
-    stops: tuple[Colour, ...]
-    light: Colour
+    stops: tuple[Color, ...]
+    light: Color
     dark: bool = False
 
     @property
-    def haze(self) -> Colour:
+    def haze(self) -> Color:
         """What far things fade into."""
         return self.stops[-1]
 
-    def lit(self, colour: Sequence[float], far: float = 0.0) -> Colour:
+    def lit(self, color: Sequence[float], far: float = 0.0) -> Color:
         """A colour in this light, faded with distance (0 near, 1 gone)."""
-        return mix(scaled(colour, self.light), self.haze, far)
+        return mix(scaled(color, self.light), self.haze, far)
 
 
 def _mood(name: str, stops: str, light: str, dark: bool = False) -> Mood:
-    return Mood(name, tuple(rgb(one) for one in stops.split()), rgb(light), dark)
+    return Mood(name, tuple(rgb(stop) for stop in stops.split()), rgb(light), dark)
 
 
 MOODS: dict[str, Mood] = {
@@ -138,7 +138,7 @@ def below(c: Canvas, line: Array) -> Array:
     return np.concatenate([line, [[c.width + 3, c.height + 3], [-3, c.height + 3]]]).astype(np.float32)
 
 
-def hills(c: Canvas, mood: Mood, colour: Sequence[float], base: float, layers: int = 3, height: float = 0.2) -> None:
+def hills(c: Canvas, mood: Mood, color: Sequence[float], base: float, layers: int = 3, height: float = 0.2) -> None:
     """Rolling hills behind each other, the far ones hazy, the near ones textured."""
     texture = c.noise(14, 4)
     for layer in range(layers):
@@ -146,17 +146,17 @@ def hills(c: Canvas, mood: Mood, colour: Sequence[float], base: float, layers: i
         line = ridge(
             c, base + near * (c.height - base) * 0.45, height * c.side * (0.6 + 0.4 * near), 1.2, rough=0.35, octaves=3
         )
-        tone = mood.lit(c.vary(colour, 0.03), 0.75 * (1 - near))
-        depth = 0.08 if min(colour) > 0.8 else 0.30  # snow is smoother than grass
+        tone = mood.lit(c.vary(color, 0.03), 0.75 * (1 - near))
+        depth = 0.08 if min(color) > 0.8 else 0.30  # snow is smoother than grass
         low, high = scaled(tone, 1 - depth * near), scaled(tone, 1 + 0.12 * near)
         c.polygon(below(c, line), ramp([low, high], texture))
 
 
 def sea(
-    c: Canvas, mood: Mood, horizon: float, *, glint: float | None = None, colour: Sequence[float] | None = None
+    c: Canvas, mood: Mood, horizon: float, *, glint: float | None = None, color: Sequence[float] | None = None
 ) -> None:
     """Water from the horizon down: it mirrors the sky, ripples, and glitters under a light at x = `glint`."""
-    own = colour or c.pick([(0.05, 0.25, 0.40), (0.06, 0.38, 0.46), (0.10, 0.20, 0.30), (0.12, 0.42, 0.40)])
+    own = color or c.pick([(0.05, 0.25, 0.40), (0.06, 0.38, 0.46), (0.10, 0.20, 0.30), (0.12, 0.42, 0.40)])
     far, near = mix(mood.haze, scaled(own, mood.light), 0.45), mix(mood.stops[0], scaled(own, mood.light), 0.65)
     height = c.height - int(horizon)
     if height < 2:
@@ -178,11 +178,11 @@ def sea(
     c.stroke([[0, horizon], [c.width, horizon]], 1.2, mood.haze, opacity=0.4)
 
 
-def conifer(c: Canvas, x: float, base: float, height: float, colour: Sequence[float], *, snow: float = 0.0) -> None:
+def conifer(c: Canvas, x: float, base: float, height: float, color: Sequence[float], *, snow: float = 0.0) -> None:
     """A fir of ragged tiers, snow on them if asked."""
     tiers = c.whole(5, 8)
     width = height * c.between(0.17, 0.26)
-    c.polygon([[x - width * 0.10, base], [x + width * 0.10, base], [x, base - height * 0.6]], scaled(colour, 0.6))
+    c.polygon([[x - width * 0.10, base], [x + width * 0.10, base], [x, base - height * 0.6]], scaled(color, 0.6))
     for tier in range(tiers):
         low, top = 0.08 + 0.86 * tier / tiers, min(0.08 + 0.86 * (tier + 1.9) / tiers, 1.0)
         half = width * (1 - low) * c.between(0.9, 1.1)
@@ -194,7 +194,7 @@ def conifer(c: Canvas, x: float, base: float, height: float, colour: Sequence[fl
             [x + half, y0],
             [x, y1],
         ]
-        c.polygon(shape, scaled(colour, 0.78 + 0.35 * tier / tiers))
+        c.polygon(shape, scaled(color, 0.78 + 0.35 * tier / tiers))
         if snow > 0:
             cap = [
                 [x - half * 0.9, y0 - 1],
@@ -205,7 +205,7 @@ def conifer(c: Canvas, x: float, base: float, height: float, colour: Sequence[fl
             c.polygon(cap, (0.93, 0.95, 0.98), opacity=snow)
 
 
-def tree_crown(c: Canvas, x: float, y: float, radius: float, colour: Sequence[float], light: float = -2.2) -> None:
+def tree_crown(c: Canvas, x: float, y: float, radius: float, color: Sequence[float], light: float = -2.2) -> None:
     """Leaves: many small blots, dark below and bright towards the light."""
     count = int(min(40 + radius * 1.6, 190))
     angle = c.rng.random(count) * 2 * np.pi
@@ -213,8 +213,8 @@ def tree_crown(c: Canvas, x: float, y: float, radius: float, colour: Sequence[fl
     xs, ys = x + reach * np.cos(angle), y + reach * np.sin(angle) * 0.85
     toward = ((xs - x) * np.cos(light) + (ys - y) * np.sin(light)) / radius
     sizes = radius * c.rng.uniform(0.10, 0.26, count)
-    c.ellipse(x, y, radius * 0.82, radius * 0.72, scaled(colour, 0.55))
+    c.ellipse(x, y, radius * 0.82, radius * 0.72, scaled(color, 0.55))
     order = np.argsort(toward + c.rng.normal(0, 0.12, count))
     for group in np.array_split(order, 7):
-        tone = scaled(c.vary(colour, 0.025), 0.66 + 0.52 * (float(toward[group].mean()) + 0.7) / 1.4)
+        tone = scaled(c.vary(color, 0.025), 0.66 + 0.52 * (float(toward[group].mean()) + 0.7) / 1.4)
         c.polygons(ovals(xs[group], ys[group], sizes[group], sizes[group] * 0.8, angle[group]), tone, opacity=0.9)

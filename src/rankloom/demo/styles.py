@@ -12,42 +12,42 @@ import cv2
 import numpy as np
 
 from rankloom.demo.canvas import Array, Canvas, spread, tinted
-from rankloom.demo.colours import PALETTES, mix, ramp
+from rankloom.demo.colors import PALETTES, mix, ramp
 
 __all__ = ["STYLES", "apply_style"]
 
 STYLED = 0.33  # of the pictures
 
 
-def _grey(c: Canvas) -> Array:
+def _gray(c: Canvas) -> Array:
     return np.asarray(cv2.cvtColor(np.clip(c.image, 0, 1), cv2.COLOR_RGB2GRAY))
 
 
 def _black_and_white(c: Canvas) -> None:
-    c.image = spread(_grey(c))
+    c.image = spread(_gray(c))
 
 
 def _sepia(c: Canvas) -> None:
-    c.image = tinted(_grey(c), (1.05, 0.93, 0.76))
+    c.image = tinted(_gray(c), (1.05, 0.93, 0.76))
 
 
 def _duotone(c: Canvas) -> None:
     palette = sorted(c.pick(PALETTES), key=sum)
     c.image = ramp(
         [mix(palette[0], (0, 0, 0), 0.3), palette[2], mix(palette[-1], (1, 1, 1), 0.3)],
-        cv2.equalizeHist(_bytes(_grey(c))) / np.float32(255),
+        cv2.equalizeHist(_bytes(_gray(c))) / np.float32(255),
     )
 
 
-def _bytes(grey: Array) -> Array:
-    return np.asarray(cv2.convertScaleAbs(grey, alpha=255.0))
+def _bytes(gray: Array) -> Array:
+    return np.asarray(cv2.convertScaleAbs(gray, alpha=255.0))
 
 
 def _pencil(c: Canvas) -> None:
     """A sketch: where the picture is darker than its surroundings, the pencil was."""
-    grey = _grey(c)
-    lines = np.clip(grey / np.maximum(cv2.GaussianBlur(grey, (0, 0), c.between(2, 5)), 0.04), 0, 1) ** 1.6
-    tone = 0.72 + 0.28 * np.clip(grey * 1.3, 0, 1)
+    gray = _gray(c)
+    lines = np.clip(gray / np.maximum(cv2.GaussianBlur(gray, (0, 0), c.between(2, 5)), 0.04), 0, 1) ** 1.6
+    tone = 0.72 + 0.28 * np.clip(gray * 1.3, 0, 1)
     paper = 0.97 - 0.07 * c.noise(90, 1)
     ink = c.pick([(0.15, 0.15, 0.17), (0.35, 0.20, 0.12), (0.12, 0.18, 0.40)])
     c.image = ramp([ink, (1.0, 0.99, 0.96)], lines * tone) * spread(paper)
@@ -61,13 +61,13 @@ def _poster(c: Canvas) -> None:
     c.image = np.asarray(cv2.LUT(smooth, table))
 
 
-def _watercolour(c: Canvas) -> None:
+def _watercolor(c: Canvas) -> None:
     """Blurred areas with wavy borders, darker at their edges, on paper."""
     _smear(c, c.side * 0.02, 8)
     image = cv2.convertScaleAbs(np.clip(c.image, 0, 1), alpha=255.0)
     image = cv2.medianBlur(image, 9).astype(np.float32) / np.float32(255)
-    grey = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY)
-    edge = np.clip(np.abs(grey - cv2.GaussianBlur(grey, (0, 0), 3)) * 3, 0, 0.35)
+    gray = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY)
+    edge = np.clip(np.abs(gray - cv2.GaussianBlur(gray, (0, 0), 3)) * 3, 0, 0.35)
     wash = (0.80 + 0.2 * c.noise(5, 3)) * (1 - edge)
     c.image = 1 - (1 - image * spread(wash)) * np.float32(0.8)
 
@@ -110,7 +110,7 @@ def _halftone(c: Canvas) -> None:
     angle, pitch = c.between(0, pi / 2), c.side * c.between(0.014, 0.024)
     u, v = (x * cos(angle) + y * sin(angle)) * (pi / pitch), (y * cos(angle) - x * sin(angle)) * (pi / pitch)
     screen = 0.5 + 0.25 * (np.cos(2 * u) + np.cos(2 * v))
-    ink = np.clip((cv2.GaussianBlur(_grey(c), (0, 0), 1.0) - screen) * 5 + 0.5, 0, 1)
+    ink = np.clip((cv2.GaussianBlur(_gray(c), (0, 0), 1.0) - screen) * 5 + 0.5, 0, 1)
     dark = mix(c.pick(c.pick(PALETTES)), (0, 0, 0), 0.45)
     c.image = ramp([dark, (0.98, 0.96, 0.90)], ink.astype(np.float32)) * np.float32(0.6) + np.clip(
         c.image, 0, 1
@@ -124,7 +124,7 @@ STYLES: dict[str, tuple[Callable[[Canvas], None], bool]] = {
     "duotone": (_duotone, False),
     "pencil": (_pencil, False),
     "poster": (_poster, True),
-    "watercolour": (_watercolour, True),
+    "watercolour": (_watercolor, True),
     "brush strokes": (_brush, True),
     "pixels": (_pixels, True),
     "halftone": (_halftone, True),
@@ -136,8 +136,8 @@ def apply_style(c: Canvas) -> None:
     lot, name = c.between(0, 1), c.pick(list(STYLES))
     if lot >= STYLED:
         return
-    make, coloured = STYLES[name]
+    make, colored = STYLES[name]
     make(c)
     c.note(style=name)
-    if not coloured:
+    if not colored:
         c.notes.pop("colour", None)

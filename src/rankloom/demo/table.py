@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rankloom.demo.canvas import Canvas, across, oval, smooth, turned
-from rankloom.demo.colours import NAMED, PALETTES, Colour, hsv, mix, ramp, scaled
+from rankloom.demo.colors import NAMED, PALETTES, Color, hsv, mix, ramp, scaled
 
 __all__ = ["cake", "clock", "cup", "fruit_bowl"]
 
@@ -191,7 +191,7 @@ def cake(c: Canvas) -> None:
     (_candles if c.chance(0.5) else _cherries)(c, x, base, wide, size)
 
 
-def _tier(c: Canvas, x: float, foot: float, wide: float, tall: float, sponge: Colour, icing: Colour) -> None:
+def _tier(c: Canvas, x: float, foot: float, wide: float, tall: float, sponge: Color, icing: Color) -> None:
     down, deep = np.linspace(0, np.pi, 40), wide * 0.24
     curve = np.stack([x + wide * np.cos(down), foot + deep * np.sin(down)], 1)
     gx, _ = c.grid()
@@ -287,7 +287,7 @@ def cup(c: Canvas) -> None:
         c.note(detail="steam")
 
 
-def _mug(c: Canvas, x: float, foot: float, size: float, low: float, tall: float, tone: Colour) -> None:
+def _mug(c: Canvas, x: float, foot: float, size: float, low: float, tall: float, tone: Color) -> None:
     down = np.linspace(0, np.pi, 40)
     bottom = np.stack([x + low * np.cos(down), foot + low * 0.22 * np.sin(down)], 1)
     gx, _ = c.grid()
@@ -340,7 +340,7 @@ def clock(c: Canvas) -> None:
     _hands(c, x, y, size, ink)
 
 
-def _dial(c: Canvas, x: float, y: float, size: float, case: Colour, face: Colour, square: bool) -> None:
+def _dial(c: Canvas, x: float, y: float, size: float, case: Color, face: Color, square: bool) -> None:
     corners = [[-0.92, -0.92], [0.92, -0.92], [0.92, 0.92], [-0.92, 0.92]]
     outline = np.asarray(corners, np.float32) if square else oval(0, 0, 1, 1, n=80)
     c.polygon(turned(outline, x + size * 0.07, y + size * 0.07, size), (0, 0, 0), opacity=0.45, blur=size * 0.08)
@@ -350,7 +350,7 @@ def _dial(c: Canvas, x: float, y: float, size: float, case: Colour, face: Colour
     c.polygon(turned(outline, x, y, size * 0.86), face)
 
 
-def _hands(c: Canvas, x: float, y: float, size: float, ink: Colour) -> None:
+def _hands(c: Canvas, x: float, y: float, size: float, ink: Color) -> None:
     minutes = c.whole(0, 719) + c.time
     for turn, reach, width in ((minutes / 720, 0.42, 0.07), (minutes / 60, 0.66, 0.045)):
         a = 2 * np.pi * turn - np.pi / 2

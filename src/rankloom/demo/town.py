@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 
 from rankloom.demo.canvas import Canvas, box, oval, smooth, turned
-from rankloom.demo.colours import NAMED, PALETTES, Colour, mix, ramp, scaled
+from rankloom.demo.colors import NAMED, PALETTES, Color, mix, ramp, scaled
 from rankloom.demo.sky import ANY, DAY, Mood, hills, moon, ridge, sea, sky
 
 __all__ = ["skyline", "umbrellas", "windmill"]
@@ -24,19 +24,19 @@ def skyline(c: Canvas) -> None:
     tall = c.between(0.35, 0.75)
     for layer in range(3):
         near = (layer + 1) / 3
-        colour = scaled(mood.lit(tone, 0.7 * (1 - near)), 1.0 if mood.dark or lights > 0.5 else 1.6)
+        color = scaled(mood.lit(tone, 0.7 * (1 - near)), 1.0 if mood.dark or lights > 0.5 else 1.6)
         x = -c.between(0, 0.1) * c.side
         while x < c.width:
             width = c.side * c.between(0.06, 0.16)
             height = c.side * tall * c.between(0.3, 1.0) * (1.15 - 0.4 * near)
-            _tower(c, x, base, width, height, c.vary(colour, 0.015), (glass, lights * (0.4 + 0.6 * near)))
+            _tower(c, x, base, width, height, c.vary(color, 0.015), (glass, lights * (0.4 + 0.6 * near)))
             x += width * c.between(0.9, 1.5)
     if base < c.height - 4:
         _mirror(c, base, mood)
 
 
 def _tower(
-    c: Canvas, x: float, base: float, width: float, height: float, tone: Colour, window: tuple[Colour, float]
+    c: Canvas, x: float, base: float, width: float, height: float, tone: Color, window: tuple[Color, float]
 ) -> None:
     top, roof = base - height, c.whole(0, 4)
     shape = [[x, base], [x, top], [x + width, top], [x + width, base]]
@@ -102,7 +102,7 @@ def windmill(c: Canvas) -> None:
     _sails(c, x, foot - size * 1.02, size * c.between(0.7, 0.95), mood)
 
 
-def _mill(c: Canvas, x: float, foot: float, size: float, wall: Colour, cap: Colour) -> None:
+def _mill(c: Canvas, x: float, foot: float, size: float, wall: Color, cap: Color) -> None:
     c.ellipse(x + size * 0.3, foot, size * 0.6, size * 0.06, (0.04, 0.05, 0.04), opacity=0.4, blur=size * 0.03)
     top, low, high = foot - size, size * 0.24, size * 0.15
     c.polygon([[x - low, foot], [x + low, foot], [x + high, top], [x - high, top]], wall)
@@ -198,7 +198,7 @@ def _in_the_rain(c: Canvas, count: int) -> None:
     c.note(weather="rain")
 
 
-def _umbrella(c: Canvas, x: float, y: float, size: float, tone: Colour) -> None:
+def _umbrella(c: Canvas, x: float, y: float, size: float, tone: Color) -> None:
     tilt = c.between(-0.35, 0.35)
     c.stroke(
         turned([[0, -0.7], [0, 0.95], [0.06, 1.05], [0.15, 1.05], [0.19, 0.95]], x, y, size, tilt),

@@ -121,5 +121,5 @@ def _subtitles(shots: list[FilmShot]) -> str:
 
 
 def _clock(seconds: float) -> str:
-    whole = round(seconds * 1000)
-    return f"{whole // 3_600_000:02d}:{whole // 60_000 % 60:02d}:{whole // 1000 % 60:02d},{whole % 1000:03d}"
+    rest, milliseconds = divmod(round(seconds * 1000), 1000)
+    return f"{rest // 3600:02d}:{rest // 60 % 60:02d}:{rest % 60:02d},{milliseconds:03d}"

@@ -76,14 +76,14 @@ def write_sample(
     if n_pictures < 0 or n_videos < 0 or seed < 0:
         raise ValueError(f"n_pictures, n_videos and seed must not be negative, got {n_pictures}, {n_videos}, {seed}")
     target = Path(folder)
-    with _filling(target) as place, _one_thread():
-        rows = list(_pictures(place, n_pictures, seed, progress or _silent))
+    with _filling(target) as unfinished, _one_thread():
+        rows = list(_pictures(unfinished, n_pictures, seed, progress or _silent))
         captions = [(path, caption) for path, _, _, caption in rows if caption is not None]
-        _table(place / "captions.csv", ("path", "caption"), captions)
-        _table(place / "labels.csv", ("path", "label", "attributes"), [row[:3] for row in rows])
-        _films(place, n_videos, seed, progress or _silent)
+        _table(unfinished / "captions.csv", ("path", "caption"), captions)
+        _table(unfinished / "labels.csv", ("path", "label", "attributes"), [row[:3] for row in rows])
+        _films(unfinished, n_videos, seed, progress or _silent)
         command = f"rankloom sample DIR --pictures {n_pictures} --videos {n_videos} --seed {seed}"
-        (place / "README.txt").write_text(README.format(command=command), encoding="utf-8")
+        (unfinished / "README.txt").write_text(README.format(command=command), encoding="utf-8")
     return Sample(target, n_pictures, n_videos, len(captions), len({row[1] for row in rows}))
 
 
@@ -95,20 +95,20 @@ def _silent(text: str) -> None:
 def _filling(target: Path) -> Iterator[Path]:
     """A place inside the folder; what it holds moves up when all is written, and goes when that fails."""
     new = not target.exists()
-    found = [] if new else os.listdir(target)
-    if any(name != UNFINISHED for name in found):
+    names = [] if new else os.listdir(target)
+    if any(name != UNFINISHED for name in names):
         raise FileExistsError(f"{target} is not empty; name a new folder")
-    place = target / UNFINISHED
-    shutil.rmtree(place, ignore_errors=True)  # of a run that was killed
-    place.mkdir(parents=True)
+    unfinished = target / UNFINISHED
+    shutil.rmtree(unfinished, ignore_errors=True)  # of a run that was killed
+    unfinished.mkdir(parents=True)
     try:
-        yield place
+        yield unfinished
     except BaseException:
-        shutil.rmtree(target if new else place, ignore_errors=True)
+        shutil.rmtree(target if new else unfinished, ignore_errors=True)
         raise
-    for name in sorted(os.listdir(place), key=lambda name: (name == "README.txt", name)):
-        os.replace(place / name, target / name)
-    place.rmdir()
+    for name in sorted(os.listdir(unfinished), key=lambda name: (name == "README.txt", name)):
+        os.replace(unfinished / name, target / name)
+    unfinished.rmdir()
 
 
 @contextmanager
@@ -123,7 +123,7 @@ def _one_thread() -> Iterator[None]:
 
 
 def _pictures(
-    place: Path, count: int, seed: int, progress: Callable[[str], None]
+    folder: Path, count: int, seed: int, progress: Callable[[str], None]
 ) -> Iterator[tuple[str, str, str, str | None]]:
     """Write the pictures; yield path, kind, attributes, caption."""
     names = list(KINDS)
@@ -135,10 +135,10 @@ def _pictures(
         size = SIZES[int(rng.integers(len(SIZES)))]
         image, notes = draw(kind, size, (seed, 1, number))
         theme = "unsorted" if rng.random() < UNSORTED else KINDS[kind].theme
-        (place / theme).mkdir(exist_ok=True)
+        (folder / theme).mkdir(exist_ok=True)
         ending = rng.choice(["jpg", "png", "webp"], p=[0.94, 0.03, 0.03])
         path = f"{theme}/img_{number + 1:04d}.{ending}"
-        _save(place / path, image, kind, notes, rng)
+        _save(folder / path, image, kind, notes, rng)
         attributes = ";".join(f"{key}={value}" for key, value in sorted(notes.items()))
         yield path, kind, attributes, noisy_caption(kind, notes, rng)
 
@@ -170,20 +170,20 @@ def _date(notes: Mapping[str, str], rng: np.random.Generator) -> str:
     return f"{year:04d}:{month:02d}:{day:02d} {hour:02d}:{minute:02d}:{second:02d}"
 
 
-def _films(place: Path, count: int, seed: int, progress: Callable[[str], None]) -> None:
+def _films(folder: Path, count: int, seed: int, progress: Callable[[str], None]) -> None:
     if count == 0:
         return
     rows = []
-    (place / "videos").mkdir()
+    (folder / "videos").mkdir()
     for number in range(count):
         name, shots = plan_film(number, seed)
         progress(f"filming {name.replace('_', ' ')}")
-        write_film(place / "videos" / f"{name}.mp4", shots)
+        write_film(folder / "videos" / f"{name}.mp4", shots)
         for k, shot in enumerate(shots):
             times = (f"{shot.start / RATE:.3f}", f"{shot.stop / RATE:.3f}")
             rows.append((f"{name}.mp4", k, shot.start, shot.stop - 1, *times, shot.kind, shot.text))
     head = ("video", "shot", "start_frame", "end_frame", "start", "end", "label", "description")
-    _table(place / "videos" / "shots.csv", head, rows)
+    _table(folder / "videos" / "shots.csv", head, rows)
 
 
 def _table(path: Path, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:

@@ -80,8 +80,8 @@ def read_weights(source: str | Path | IO[bytes]) -> Weights:
         if magic != MAGIC or protocol != 1001:
             raise pickle.UnpicklingError("not the old stream format of torch.save")
         tensors, keys = _Restricted(file).load(), _Restricted(file).load()
-        found = {key: dtype for key, dtype, _ in (tensor.storage for tensor in tensors.values())}
-        data = {key: _storage(file, found[key]) for key in keys}
+        dtypes = {key: dtype for key, dtype, _ in (tensor.storage for tensor in tensors.values())}
+        data = {key: _storage(file, dtypes[key]) for key in keys}
         return {name: _array(tensor, data[tensor.storage.key]) for name, tensor in tensors.items()}
     except (pickle.UnpicklingError, EOFError, AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
         raise ValueError(f"cannot read these weights: {error}") from error

@@ -58,7 +58,7 @@ class Prepared:
         return _resized(self.rgb, SIDE, SIDE)
 
     @cached_property
-    def grey(self) -> Image:
+    def gray(self) -> Image:
         """The square in grey."""
         return np.asarray(cv2.cvtColor(self.square, cv2.COLOR_RGB2GRAY), np.uint8)
 

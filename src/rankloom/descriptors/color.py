@@ -20,7 +20,7 @@ __all__ = [
     "spatial_color_histogram",
 ]
 
-GREY = 26  # a saturation below this is a grey: its hue is noise
+GRAY = 26  # a saturation below this is a grey: its hue is noise
 
 
 def hsv_histogram(image: Image | Prepared) -> Vector:
@@ -98,10 +98,10 @@ def color_moments(image: Image | Prepared) -> Vector:
     lab = cv2.cvtColor(prepare(image).square, cv2.COLOR_RGB2LAB)
     blocks = np.stack([cells(plane, 4) for plane in cv2.split(lab)]).astype(np.float32) / np.float32(255)
     mean = blocks.mean(2)
-    centred = blocks - mean[..., None]
-    squares = centred * centred
+    centered = blocks - mean[..., None]
+    squares = centered * centered
     deviation = np.sqrt(squares.mean(2))
-    squares *= centred
+    squares *= centered
     skew = np.cbrt(squares.mean(2))
     mean[1:] -= np.float32(128 / 255)  # OpenCV stores a and b with 128 added
     return np.stack([mean, deviation, skew]).astype(np.float32).ravel()
@@ -134,9 +134,9 @@ def same_at(colors: Image, distance: int, n_colors: int = 32) -> NDArray[np.floa
         rows, below = slice(0, height - down), slice(down, height)
         left, beside = slice(max(0, -right), width - max(0, right)), slice(max(0, right), width - max(0, -right))
         same[rows, left] += colors[rows, left] == colors[below, beside]
-    found = np.bincount(colors.ravel(), weights=same.ravel(), minlength=n_colors)
+    counts = np.bincount(colors.ravel(), weights=same.ravel(), minlength=n_colors)
     possible = np.bincount(colors.ravel(), weights=_ring_sizes(height, width, distance).ravel(), minlength=n_colors)
-    return 2 * found / np.maximum(possible, 1)  # a pair is met once and counts for both of its pixels
+    return 2 * counts / np.maximum(possible, 1)  # a pair is met once and counts for both of its pixels
 
 
 @cache
@@ -144,8 +144,8 @@ def _ring_sizes(height: int, width: int, distance: int) -> NDArray[np.float64]:
     """How many pixels of the picture lie at a distance from each pixel."""
 
     def within(side: int, reach: int) -> NDArray[np.float64]:
-        place = np.arange(side)
-        return np.minimum(place + reach, side - 1) - np.maximum(place - reach, 0) + 1.0
+        position = np.arange(side)
+        return np.minimum(position + reach, side - 1) - np.maximum(position - reach, 0) + 1.0
 
     square = np.outer(within(height, distance), within(width, distance))
     return np.asarray(square - np.outer(within(height, distance - 1), within(width, distance - 1)))
@@ -194,19 +194,19 @@ def _zigzag(n: int) -> NDArray[np.intp]:
     return np.array([row * n + column for row, column in entries], np.intp)
 
 
-def quantized(picture: Prepared, hues: int, saturations: int, values: int, greys: int) -> Image:
+def quantized(picture: Prepared, hues: int, saturations: int, values: int, grays: int) -> Image:
     """The number of the HSV colour of each pixel of the square; the greys have the last numbers."""
     hue, saturation, value = cv2.split(picture.hsv)
-    by_hue, by_saturation, by_value, by_grey = _tables(hues, saturations, values, greys)
+    by_hue, by_saturation, by_value, by_gray = _tables(hues, saturations, values, grays)
     color = cv2.LUT(hue, by_hue) + cv2.LUT(saturation, by_saturation) + cv2.LUT(value, by_value)
-    return np.asarray(np.where(saturation < GREY, cv2.LUT(value, by_grey), color), np.uint8)
+    return np.asarray(np.where(saturation < GRAY, cv2.LUT(value, by_gray), color), np.uint8)
 
 
 @cache
-def _tables(hues: int, saturations: int, values: int, greys: int) -> tuple[Image, ...]:
+def _tables(hues: int, saturations: int, values: int, grays: int) -> tuple[Image, ...]:
     level = np.arange(256)
     # Hue bins are centred on their colour: pure red, hue 0, must not fall apart into the first and the last one.
     hue = ((level * hues + 90) // 180) % hues * (saturations * values)
-    saturation = np.clip((level - GREY) * saturations // (256 - GREY), 0, None) * values
-    tables = (hue, saturation, level * values // 256, hues * saturations * values + level * greys // 256)
+    saturation = np.clip((level - GRAY) * saturations // (256 - GRAY), 0, None) * values
+    tables = (hue, saturation, level * values // 256, hues * saturations * values + level * grays // 256)
     return tuple(table.astype(np.uint8) for table in tables)

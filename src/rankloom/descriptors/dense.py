@@ -54,36 +54,36 @@ def dense_points(image: Image | Prepared) -> tuple[Points, Points]:
     >>> places.shape, points.shape
     ((569, 2), (569, 128))
     """
-    votes = _direction_votes(prepare(image).grey.astype(np.float32) / np.float32(255))
+    votes = _direction_votes(prepare(image).gray.astype(np.float32) / np.float32(255))
     side = votes.shape[0]
     places, points = [], []
     for width, step in SCALES:
         ramp = (1 - np.abs(np.arange(1 - width, width)) / width).astype(np.float32) / np.float32(width)
         shared = cv2.sepFilter2D(votes, -1, ramp, ramp, borderType=cv2.BORDER_REFLECT)
-        centres = np.arange(3 * width // 2, side - 3 * width // 2, step)
-        at = centres[:, None] + width * np.arange(-3, 4, 2) // 2  # the centres of the four bins along a side
-        patches = shared[at[:, None, :, None], at[None, :, None, :]].reshape(len(centres) ** 2, -1)
+        centers = np.arange(3 * width // 2, side - 3 * width // 2, step)
+        at = centers[:, None] + width * np.arange(-3, 4, 2) // 2  # the centres of the four bins along a side
+        patches = shared[at[:, None, :, None], at[None, :, None, :]].reshape(len(centers) ** 2, -1)
         total = patches.sum(1)
         uneven = total >= FLAT * 16
         points.append(np.sqrt(patches[uneven] / total[uneven, None]))
-        grid = np.stack(np.meshgrid(centres, centres, indexing="ij"), axis=-1).reshape(-1, 2)
+        grid = np.stack(np.meshgrid(centers, centers, indexing="ij"), axis=-1).reshape(-1, 2)
         places.append(((grid[uneven] + 0.5) / side).astype(np.float32))
     return np.concatenate(places), np.concatenate(points).astype(np.float32)
 
 
-def _direction_votes(grey: NDArray[np.float32]) -> NDArray[np.float32]:
+def _direction_votes(gray: NDArray[np.float32]) -> NDArray[np.float32]:
     """The gradient of each pixel, shared by the two nearest of eight directions: shape (height, width, 8)."""
-    right = cv2.Sobel(grey, cv2.CV_32F, 1, 0, ksize=1)
-    down = cv2.Sobel(grey, cv2.CV_32F, 0, 1, ksize=1)
+    right = cv2.Sobel(gray, cv2.CV_32F, 1, 0, ksize=1)
+    down = cv2.Sobel(gray, cv2.CV_32F, 0, 1, ksize=1)
     strength, angle = (plane.ravel() for plane in cv2.cartToPolar(right, down))
     turn = angle * np.float32(_DIRECTIONS / (2 * np.pi))
     first = turn.astype(np.intp)
     second_share = strength * (turn - first)
-    votes = np.zeros((grey.size, _DIRECTIONS), np.float32)
-    pixel = np.arange(grey.size)
+    votes = np.zeros((gray.size, _DIRECTIONS), np.float32)
+    pixel = np.arange(gray.size)
     votes[pixel, first % _DIRECTIONS] = strength - second_share
     votes[pixel, (first + 1) % _DIRECTIONS] = second_share
-    return votes.reshape(*grey.shape, _DIRECTIONS)
+    return votes.reshape(*gray.shape, _DIRECTIONS)
 
 
 @cache
@@ -104,5 +104,5 @@ def learn_dense_words(images: Iterable[Image | Prepared], n_words: int = 64, *, 
     rng = np.random.default_rng(random_state)
     sample = np.concatenate([rng.permutation(dense_points(image)[1])[:100] for image in images])
     means = MiniBatchKMeans(n_words, batch_size=4096, n_init=1, max_iter=30, random_state=random_state)
-    centres = means.fit(sample).cluster_centers_.astype(np.float32)
-    return np.asarray(centres / np.linalg.norm(centres, axis=1, keepdims=True))
+    centers = means.fit(sample).cluster_centers_.astype(np.float32)
+    return np.asarray(centers / np.linalg.norm(centers, axis=1, keepdims=True))

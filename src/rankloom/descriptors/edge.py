@@ -39,7 +39,7 @@ def edge_histogram(image: Image | Prepared) -> Vector:
     >>> edges.sum(0).tolist()
     [0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
     """
-    means = cv2.resize(prepare(image).grey.astype(np.float32), (SIDE // 2, SIDE // 2), interpolation=cv2.INTER_AREA)
+    means = cv2.resize(prepare(image).gray.astype(np.float32), (SIDE // 2, SIDE // 2), interpolation=cv2.INTER_AREA)
     blocks = cells(means, SIDE // 4)  # each of four means: top left, top right, bottom left, bottom right
     strength = np.abs(blocks @ _EDGE_FILTERS.T)
     kind = np.where(strength.max(1) >= EDGE_THRESHOLD, strength.argmax(1), 5)

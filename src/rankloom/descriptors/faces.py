@@ -31,11 +31,11 @@ def faces(image: Image | Prepared) -> Vector:
     >>> faces(np.zeros((60, 80, 3), np.uint8)).tolist()
     [0.0]
     """
-    grey = prepare(image).shaped(FACES_SIDE)
-    if min(grey.shape) < SMALLEST:
+    gray = prepare(image).shaped(FACES_SIDE)
+    if min(gray.shape) < SMALLEST:
         return np.zeros(1, np.float32)
     if not hasattr(_local, "cascade"):  # an OpenCV object must not be used by two threads at a time
         _local.cascade = cv2.CascadeClassifier(str(Path(opencv.data.haarcascades, "haarcascade_frontalface_alt.xml")))
     cascade: Any = _local.cascade
-    found = cascade.detectMultiScale(grey, scaleFactor=1.2, minNeighbors=3, minSize=(SMALLEST, SMALLEST))
-    return np.array([len(found)], np.float32)
+    boxes = cascade.detectMultiScale(gray, scaleFactor=1.2, minNeighbors=3, minSize=(SMALLEST, SMALLEST))
+    return np.array([len(boxes)], np.float32)

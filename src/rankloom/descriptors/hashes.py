@@ -25,7 +25,7 @@ def perceptual_hash(image: Image | Prepared) -> Vector:
     >>> hamming(hash_number(perceptual_hash(waves)), hash_number(perceptual_hash(waves // 2 + 40)))
     0
     """
-    small = cv2.resize(prepare(image).grey, (32, 32), interpolation=cv2.INTER_AREA).astype(np.float32)
+    small = cv2.resize(prepare(image).gray, (32, 32), interpolation=cv2.INTER_AREA).astype(np.float32)
     low = cv2.dct(small)[1:9, 1:9].round(2).ravel()  # without the rounding a constant picture would be its noise
     return np.asarray(low > np.median(low), np.float32)
 

@@ -177,9 +177,11 @@ def _tokens(encodings: Sequence[Any], inputs: Sequence[Any]) -> list[list[NDArra
         dtype = np.int32 if wanted.type == "tensor(int32)" else np.int64
         kind = "attention_mask" if "mask" in wanted.name else "ids" if number == 0 or "ids" in wanted.name else ""
         if not kind or "type" in wanted.name:
-            columns.append([np.zeros(len(one.ids), dtype) for one in encodings])  # one sentence: all of type 0
+            columns.append(
+                [np.zeros(len(encoding.ids), dtype) for encoding in encodings]
+            )  # one sentence: all of type 0
         else:
-            columns.append([np.array(getattr(one, kind), dtype) for one in encodings])
+            columns.append([np.array(getattr(encoding, kind), dtype) for encoding in encodings])
     return columns
 
 

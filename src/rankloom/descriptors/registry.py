@@ -73,7 +73,7 @@ DESCRIPTORS: dict[str, Descriptor] = {
     )
 }
 
-CLASSICAL = [name for name, one in DESCRIPTORS.items() if one.kind in ("histogram", "vector")]
+CLASSICAL = [name for name, descriptor in DESCRIPTORS.items() if descriptor.kind in ("histogram", "vector")]
 
 PRESETS: dict[str, list[str]] = {
     "fast": [
@@ -142,4 +142,4 @@ def describe(image: Image | Prepared, descriptors: Iterable[str | Descriptor]) -
     {'hog': (768,), 'lbp': (236,)}
     """
     picture = prepare(image)
-    return {one.name: one.function(picture) for one in map(get_descriptor, descriptors)}
+    return {descriptor.name: descriptor.function(picture) for descriptor in map(get_descriptor, descriptors)}

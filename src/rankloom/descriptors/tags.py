@@ -40,12 +40,12 @@ def _split(text: str) -> tuple[str, ...]:
 def _kinds() -> tuple[tuple[str, ...], NDArray[np.float32]]:
     """All broader kinds, and which classes belong to each: a 0-1 matrix (1000, kinds)."""
     words = class_words()
-    kinds = sorted({kind for one in words for kind in one.kinds})
+    kinds = sorted({kind for word in words for kind in word.kinds})
     column = {kind: number for number, kind in enumerate(kinds)}
     member = np.zeros((len(words), len(kinds)), np.float32)
-    for row, one in enumerate(words):
+    for row, word in enumerate(words):
         # A class whose own name is a kind (the cup among the cups) belongs to it too.
-        for kind in {*one.kinds, *(name for name in one.names if name in column)}:
+        for kind in {*word.kinds, *(name for name in word.names if name in column)}:
             member[row, column[kind]] = 1
     return tuple(kinds), member
 
@@ -84,12 +84,12 @@ def tags(
         raise ValueError(
             f"expected {len(words)} class probabilities of one picture, got the shape {probabilities.shape}"
         )
-    found: dict[str, float] = {}
+    scores: dict[str, float] = {}
     for row in np.flatnonzero(probabilities >= least):
         for name in words[row].names if synonyms else words[row].names[:1]:
-            found[name] = max(found.get(name, 0.0), float(probabilities[row]))
+            scores[name] = max(scores.get(name, 0.0), float(probabilities[row]))
     kinds, member = _kinds()
     for kind, sure in zip(kinds, probabilities @ member, strict=True):
         if sure >= least_kind:
-            found[kind] = max(found.get(kind, 0.0), min(float(sure), 1.0))
-    return sorted(found.items(), key=lambda tag: (-tag[1], tag[0]))[:most]
+            scores[kind] = max(scores.get(kind, 0.0), min(float(sure), 1.0))
+    return sorted(scores.items(), key=lambda tag: (-tag[1], tag[0]))[:most]

@@ -33,33 +33,33 @@ def lbp(image: Image | Prepared) -> Vector:
     >>> patterns.sum(1).tolist(), int((patterns > 0).sum())
     ([0.25, 0.25, 0.25, 0.25], 4)
     """
-    grey = prepare(image).grey.astype(np.float32)
-    patterns = cells(_uniform_bins()[local_patterns(grey, 2)], 2)
+    gray = prepare(image).gray.astype(np.float32)
+    patterns = cells(_uniform_bins()[local_patterns(gray, 2)], 2)
     return rooted(np.bincount((patterns + 59 * np.arange(4)[:, None]).ravel(), minlength=4 * 59))
 
 
-def local_patterns(grey: NDArray[np.float32], radius: int) -> Image:
+def local_patterns(gray: NDArray[np.float32], radius: int) -> Image:
     """The pattern of each pixel whose circle lies within the picture, as a number below 256."""
     inner = slice(radius, -radius)
     # A neighbour between pixels of the centre's grey level must count as equal in spite of rounding.
-    centre = grey[inner, inner] - np.float32(1e-3)
-    code = np.zeros(centre.shape, np.uint8)
+    center = gray[inner, inner] - np.float32(1e-3)
+    code = np.zeros(center.shape, np.uint8)
     for p in range(8):
         angle = 2 * np.pi * p / 8
-        neighbour = _shifted(grey, -radius * np.sin(angle), radius * np.cos(angle), radius)
-        code |= (neighbour >= centre).astype(np.uint8) << np.uint8(p)
+        neighbor = _shifted(gray, -radius * np.sin(angle), radius * np.cos(angle), radius)
+        code |= (neighbor >= center).astype(np.uint8) << np.uint8(p)
     return code
 
 
-def _shifted(grey: NDArray[np.float32], down: float, right: float, margin: int) -> NDArray[np.float32]:
+def _shifted(gray: NDArray[np.float32], down: float, right: float, margin: int) -> NDArray[np.float32]:
     """The picture at a fixed step from every inner pixel, between pixels by bilinear interpolation."""
     down, right = round(down, 5), round(right, 5)
     top, left = int(np.floor(down)), int(np.floor(right))
     y, x = np.float32(down - top), np.float32(right - left)
-    side = grey.shape[0] - 2 * margin
+    side = gray.shape[0] - 2 * margin
 
     def at(row: int, column: int) -> NDArray[np.float32]:
-        return grey[margin + row : margin + row + side, margin + column : margin + column + side]
+        return gray[margin + row : margin + row + side, margin + column : margin + column + side]
 
     if x == 0 and y == 0:
         return at(top, left)
@@ -93,8 +93,8 @@ def gabor(image: Image | Prepared) -> Vector:
     >>> texture.shape, float(texture.max())
     ((48,), 0.0)
     """
-    grey = prepare(image).grey.astype(np.float32) / np.float32(255)
-    magnitude = _magnitudes(grey, gabor_bank())
+    gray = prepare(image).gray.astype(np.float32) / np.float32(255)
+    magnitude = _magnitudes(gray, gabor_bank())
     statistics = np.concatenate([magnitude.mean((1, 2)), magnitude.std((1, 2))])
     return np.asarray(np.sqrt(statistics), np.float32)
 
@@ -108,14 +108,14 @@ def gabor_bank(
     log2 = 2 * np.log(2)
     fy, fx = np.meshgrid(np.fft.fftfreq(side), np.fft.fftfreq(side), indexing="ij")
     bank = []
-    for centre in high / a ** np.arange(scales):
-        sigma_u = (a - 1) * centre / ((a + 1) * np.sqrt(log2))
-        sigma_v = np.tan(np.pi / (2 * orientations)) * (centre - log2 * sigma_u**2 / centre)
-        sigma_v /= np.sqrt(log2 - (log2 * sigma_u / centre) ** 2)
+    for center in high / a ** np.arange(scales):
+        sigma_u = (a - 1) * center / ((a + 1) * np.sqrt(log2))
+        sigma_v = np.tan(np.pi / (2 * orientations)) * (center - log2 * sigma_u**2 / center)
+        sigma_v /= np.sqrt(log2 - (log2 * sigma_u / center) ** 2)
         for theta in np.pi * np.arange(orientations) / orientations:
             u = fx * np.cos(theta) + fy * np.sin(theta)
             v = -fx * np.sin(theta) + fy * np.cos(theta)
-            bank.append(np.exp(-((u - centre) ** 2 / sigma_u**2 + v**2 / sigma_v**2) / 2))
+            bank.append(np.exp(-((u - center) ** 2 / sigma_u**2 + v**2 / sigma_v**2) / 2))
     filters = np.array(bank, np.float32)
     filters[:, 0, 0] = 0  # no answer to a constant: brightness is not texture
     return filters
@@ -143,7 +143,7 @@ def gist(image: Image | Prepared) -> Vector:
     >>> gist(np.full((8, 8, 3), 90, np.uint8)).shape
     (384,)
     """
-    small = cv2.resize(prepare(image).grey, (GIST_SIDE, GIST_SIDE), interpolation=cv2.INTER_AREA)
+    small = cv2.resize(prepare(image).gray, (GIST_SIDE, GIST_SIDE), interpolation=cv2.INTER_AREA)
     margin = GIST_MARGIN
     padded = cv2.copyMakeBorder(_even_contrast(small), margin, margin, margin, margin, cv2.BORDER_REFLECT)
     magnitude = _magnitudes(padded, gist_bank())[:, margin:-margin, margin:-margin]
@@ -151,14 +151,14 @@ def gist(image: Image | Prepared) -> Vector:
     return np.asarray(magnitude.reshape(24, 4, side, 4, side).mean((2, 4)), np.float32).ravel()
 
 
-def _even_contrast(grey: Image) -> NDArray[np.float32]:
+def _even_contrast(gray: Image) -> NDArray[np.float32]:
     """Log brightness without its slow part, divided by its local deviation (`prefilt` of the authors, 4 cycles)."""
     sigma = GIST_SIDE * np.sqrt(2) / (2 * np.pi * 4 / np.sqrt(np.log(2)))
 
     def blurred(plane: NDArray[np.float32]) -> NDArray[np.float32]:
         return np.asarray(cv2.GaussianBlur(plane, (0, 0), sigma, borderType=cv2.BORDER_REFLECT), np.float32)
 
-    log = np.log1p(grey.astype(np.float32))
+    log = np.log1p(gray.astype(np.float32))
     fast = log - blurred(log)
     return np.asarray(fast / (0.2 + np.sqrt(np.maximum(blurred(fast * fast), 0))), np.float32)
 

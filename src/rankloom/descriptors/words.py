@@ -78,10 +78,10 @@ def sift_points(image: Image | Prepared) -> NDArray[np.float32]:
     detail = prepare(image).detail
     if min(detail.shape) < 8:
         return np.zeros((0, 128), np.float32)
-    found = sift.detectAndCompute(detail, None)[1]
-    if found is None:
+    histograms = sift.detectAndCompute(detail, None)[1]
+    if histograms is None:
         return np.zeros((0, 128), np.float32)
-    return np.asarray(np.sqrt(found / np.maximum(found.sum(1, keepdims=True), 1e-7)), np.float32)
+    return np.asarray(np.sqrt(histograms / np.maximum(histograms.sum(1, keepdims=True), 1e-7)), np.float32)
 
 
 def sift_words(image: Image | Prepared, vocabulary: Vocabulary | None = None) -> Vector:
@@ -130,8 +130,8 @@ def train_vocabulary(
     rng = np.random.default_rng(random_state)
     points, keys = np.zeros((0, 128), np.float32), np.zeros(0)
     for image in images:
-        found = sift_points(image)
-        points, keys = np.concatenate([points, found]), np.concatenate([keys, rng.random(len(found))])
+        new = sift_points(image)
+        points, keys = np.concatenate([points, new]), np.concatenate([keys, rng.random(len(new))])
         if len(keys) > max_points:  # the points with the smallest of their random keys are an even sample of all so far
             smallest = np.sort(np.argpartition(keys, max_points)[:max_points])
             points, keys = points[smallest], keys[smallest]
@@ -141,5 +141,5 @@ def train_vocabulary(
     if len(distinct) <= n_words:
         return Vocabulary(distinct)
     means = MiniBatchKMeans(n_words, batch_size=4096, n_init=1, max_iter=30, random_state=random_state)
-    centres = means.fit(distinct[rng.permutation(len(distinct))]).cluster_centers_.astype(np.float32)
-    return Vocabulary(centres / np.maximum(np.linalg.norm(centres, axis=1, keepdims=True), 1e-7))
+    centers = means.fit(distinct[rng.permutation(len(distinct))]).cluster_centers_.astype(np.float32)
+    return Vocabulary(centers / np.maximum(np.linalg.norm(centers, axis=1, keepdims=True), 1e-7))

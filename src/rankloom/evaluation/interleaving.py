@@ -153,9 +153,9 @@ class Preference:
     ties: int = 0
     alpha: float = 0.05
 
-    def after(self, found: Credit) -> Preference:
+    def after(self, credit: Credit) -> Preference:
         """The same with one more query."""
-        what = "wins" if found.first > found.second else "losses" if found.first < found.second else "ties"
+        what = "wins" if credit.first > credit.second else "losses" if credit.first < credit.second else "ties"
         return replace(self, **{what: getattr(self, what) + 1})
 
     @property
@@ -225,7 +225,7 @@ def _check_ranking(ids: Sequence[Any], name: str) -> None:
     if isinstance(ids, str):
         raise ValueError(f"{name} must be a sequence of ids, got the text {ids!r}")
     seen: set[Any] = set()
-    for one in ids:
-        if one in seen:
-            raise ValueError(f"{name} has the item {one!r} twice; a ranking has every item once")
-        seen.add(one)
+    for item in ids:
+        if item in seen:
+            raise ValueError(f"{name} has the item {item!r} twice; a ranking has every item once")
+        seen.add(item)

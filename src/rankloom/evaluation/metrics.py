@@ -264,9 +264,9 @@ def evaluate_queries(
     if shown.shape != numbers.shape:
         raise ValueError(f"retrieved must be one mark a row: expected shape {numbers.shape}, got {shown.shape}")
     if not shown.all():
-        whole = [text for text, (name, _) in zip(names, parsed, strict=True) if name in _WHOLE_LIST]
-        if whole:
-            raise ValueError(f"{whole[0]} needs the whole list, but some rows are not retrieved")
+        complete = [text for text, (name, _) in zip(names, parsed, strict=True) if name in _WHOLE_LIST]
+        if complete:
+            raise ValueError(f"{complete[0]} needs the whole list, but some rows are not retrieved")
     lists = rank_rows(grades, numbers, groups, policy.ties, ids, shown)
     # tau-b has its own rule for tied scores, so it does not see ties that ids have broken.
     plain = lists

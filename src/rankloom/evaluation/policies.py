@@ -246,17 +246,17 @@ def count_swaps(lists: RankedLists) -> IntArray:
     total = np.zeros(len(lists.starts), dtype=np.int64)
     segment = lists.query
     for bit in reversed(range((len(levels) - 1).bit_length())):
-        one = (code >> bit) & 1
+        bit_set = (code >> bit) & 1
         first = np.flatnonzero(np.diff(segment, prepend=-1))
         number = np.repeat(np.arange(len(first)), np.diff(first, append=len(code)))
-        zeros = np.cumsum(1 - one)
-        zeros -= (zeros[first] - (1 - one[first]))[number]  # zeros of the segment up to and including each row
-        total += lists.sum(zeros * one)
-        n_zeros = np.add.reduceat(1 - one, first)
-        place = np.arange(len(code)) - first[number]
-        place = first[number] + np.where(one == 1, n_zeros[number] + place - zeros, zeros - 1)
-        code[place], segment = code.copy(), np.empty_like(segment)
-        segment[place] = 2 * number + one
+        zeros = np.cumsum(1 - bit_set)
+        zeros -= (zeros[first] - (1 - bit_set[first]))[number]  # zeros of the segment up to and including each row
+        total += lists.sum(zeros * bit_set)
+        n_zeros = np.add.reduceat(1 - bit_set, first)
+        position = np.arange(len(code)) - first[number]
+        position = first[number] + np.where(bit_set == 1, n_zeros[number] + position - zeros, zeros - 1)
+        code[position], segment = code.copy(), np.empty_like(segment)
+        segment[position] = 2 * number + bit_set
     return total
 
 

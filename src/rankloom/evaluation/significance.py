@@ -176,8 +176,29 @@ def compare_values(
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must lie between 0 and 1, got {confidence}")
     matrix = _matrix(values)
-    means = matrix.mean(axis=1)
     resampled = bootstrap_means(matrix, n_bootstrap, random_state)
+    pairs = _compare_pairs(names, matrix, resampled, n_permutations, confidence, random_state, higher_is_better)
+    return Comparison(
+        names,
+        metric,
+        dict(zip(names, matrix, strict=True)),
+        dict(zip(names, matrix.mean(axis=1).tolist(), strict=True)),
+        {name: _percentiles(row, confidence) for name, row in zip(names, resampled, strict=True)},
+        pairs,
+        float(confidence),
+    )
+
+
+def _compare_pairs(
+    names: tuple[str, ...],
+    matrix: FloatArray,
+    resampled: FloatArray,
+    n_permutations: int,
+    confidence: float,
+    random_state: Any,
+    higher_is_better: bool,
+) -> tuple[PairComparison, ...]:
+    means = matrix.mean(axis=1)
     pairs = list(combinations(range(len(names)), 2))
     differences = np.array([matrix[a] - matrix[b] for a, b in pairs]).reshape(len(pairs), matrix.shape[1])
     p_random = _sign_flip_tests(differences, n_permutations, random_state)
@@ -201,15 +222,7 @@ def compare_values(
                 int((better == 0).sum()),
             )
         )
-    return Comparison(
-        names,
-        metric,
-        dict(zip(names, matrix, strict=True)),
-        dict(zip(names, means.tolist(), strict=True)),
-        {name: _percentiles(row, confidence) for name, row in zip(names, resampled, strict=True)},
-        tuple(results),
-        float(confidence),
-    )
+    return tuple(results)
 
 
 def _matrix(values: Mapping[str, ArrayLike]) -> FloatArray:

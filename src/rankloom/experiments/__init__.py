@@ -5,14 +5,14 @@ They know the engine and everything below it, and nothing of the command line or
 
 from rankloom.experiments.cutoffs import CutoffQuality, fit_cutoff, judge_cutoff, search_lists
 from rankloom.experiments.labeled import LabeledCollection, load_labeled
-from rankloom.experiments.quality import Quality, evaluate_collection, learned_weights
+from rankloom.experiments.quality import CollectionQuality, evaluate_collection, learned_weights
 from rankloom.experiments.users import STRATEGIES, UserTrial, simulate_users
 
 __all__ = [
     "STRATEGIES",
+    "CollectionQuality",
     "CutoffQuality",
     "LabeledCollection",
-    "Quality",
     "UserTrial",
     "evaluate_collection",
     "fit_cutoff",

@@ -11,8 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 from rankloom.core import FloatArray
 from rankloom.engine.cutoff import LOOKED_AT, best_cut, chances, evidence
-from rankloom.engine.relevance import spread_scores
-from rankloom.experiments.labeled import LabeledCollection
+from rankloom.experiments.labeled import CollectionDiffusion, LabeledCollection
 
 __all__ = ["CutoffQuality", "SearchList", "fit_cutoff", "judge_cutoff", "search_lists"]
 
@@ -37,35 +36,34 @@ class CutoffQuality(NamedTuple):
 def search_lists(
     data: LabeledCollection, weights: FloatArray, *, diffusion: bool = True, n_queries: int = 150, random_state: int = 3
 ) -> list[SearchList]:
-    """Searches by example in a labelled collection.
+    """Searches by example in a labeled collection.
 
     Parameters
     ----------
     data : the collection.
     weights : of the experts.
-    diffusion : whether neighbours count.
+    diffusion : whether neighbors count.
     n_queries, random_state : how many items are queries, and which.
     """
-    neighbours = data.neighbours(weights)
-    operator, everything = neighbours.operator(), np.ones(len(data), dtype=bool)
-    found = []
+    diffuse = CollectionDiffusion(data, weights) if diffusion else None
+    lists = []
     for query in data.queries(n_queries, random_state).tolist():
         scores = data.similarity(query, weights).astype(np.float64)
-        if diffusion:
-            scores = spread_scores(scores, neighbours, operator, everything).total
+        if diffuse is not None:
+            scores = diffuse(scores)
         order = np.argsort(-scores, kind="stable")
         order = order[order != query]
-        found.append(SearchList(scores[order], float(np.median(scores)), data.relevant(query)[order]))
-    return found
+        lists.append(SearchList(scores[order], float(np.median(scores)), data.relevant(query)[order]))
+    return lists
 
 
 def fit_cutoff(collections: Sequence[Sequence[SearchList]]) -> tuple[float, float, float]:
     """Learn the chance of a result to be right; every collection counts alike."""
     X, y, weight = [], [], []
     for lists in collections:
-        for one in lists:
-            X.append(evidence(one.scores[:LOOKED_AT], one.bulk))
-            y.append(one.right[:LOOKED_AT])
+        for scores, bulk, right in lists:
+            X.append(evidence(scores[:LOOKED_AT], bulk))
+            y.append(right[:LOOKED_AT])
             weight.append(np.full(len(y[-1]), 100.0 / len(lists)))
     fitted = LogisticRegression(C=1e6).fit(np.concatenate(X), np.concatenate(y), np.concatenate(weight))
     first, second = fitted.coef_[0].tolist()
@@ -75,10 +73,10 @@ def fit_cutoff(collections: Sequence[Sequence[SearchList]]) -> tuple[float, floa
 def judge_cutoff(lists: Sequence[SearchList], numbers: tuple[float, float, float]) -> CutoffQuality:
     """Precision, recall and F1 of lists that end where it is suggested."""
     values = []
-    for one in lists:
-        cut = best_cut(chances(one.scores[:LOOKED_AT], one.bulk, numbers))
-        hits, total = int(one.right[:cut].sum()), int(one.right.sum())
-        all_hits = np.cumsum(one.right)
+    for scores, bulk, right in lists:
+        cut = best_cut(chances(scores[:LOOKED_AT], bulk, numbers))
+        hits, total = int(right[:cut].sum()), int(right.sum())
+        all_hits = np.cumsum(right)
         best = (2 * all_hits / (np.arange(1, len(all_hits) + 1) + total)).max()
         values.append((hits / cut, hits / total, 2 * hits / (cut + total), best))
     return CutoffQuality(*np.mean(values, axis=0).tolist())

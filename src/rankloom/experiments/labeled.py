@@ -16,12 +16,14 @@ from numpy.typing import NDArray
 from rankloom.core import FloatArray, IntArray, listed
 from rankloom.descriptors import PRESETS
 from rankloom.engine.neighbors import Neighbours, build_neighbours
+from rankloom.engine.relevance import spread_scores
 from rankloom.experts import FOUR, Expert, experts_of, measure_scales
 from rankloom.experts.distances import DISTANCES, add_similarities, all_distances
 from rankloom.experts.starting_weights import prior_weights
 
-__all__ = ["LabeledCollection", "average_precision", "load_labeled", "read_labels"]
+__all__ = ["DIFFUSION", "CollectionDiffusion", "LabeledCollection", "average_precision", "load_labeled", "read_labels"]
 
+DIFFUSION = " + neighbours"  # in the name of a method, after the spreading of its scores
 _FOUR = [[*DISTANCES].index(name) for name in FOUR]
 
 
@@ -43,8 +45,8 @@ class LabeledCollection:
     def scales(self) -> dict[str, FloatArray]:
         """The scale of each distance by descriptor."""
         everything = np.ones(len(self), dtype=bool)
-        found = {name: measure_scales(stored, everything) for name, stored in self.vectors.items()}
-        return {name: np.array([scales[one] for one in DISTANCES]) for name, scales in found.items()}
+        scales = {name: measure_scales(stored, everything) for name, stored in self.vectors.items()}
+        return {name: np.array([scales[name][distance] for distance in DISTANCES]) for name in scales}
 
     @cached_property
     def experts(self) -> list[Expert]:
@@ -68,22 +70,22 @@ class LabeledCollection:
     def similarity(self, row: int, weights: FloatArray) -> NDArray[np.float32]:
         """The weighted sum of the experts of all items to one."""
         total = np.zeros(len(self), dtype=np.float32)
-        for place, (name, stored) in enumerate(self.vectors.items()):
-            mine = np.zeros(len(DISTANCES), dtype=np.float32)
-            mine[_FOUR] = weights[4 * place : 4 * place + 4]
-            if mine.any():
-                add_similarities(total, stored[row], stored, mine, self.scales[name].astype(np.float32))
+        for number, (name, stored) in enumerate(self.vectors.items()):
+            by_distance = np.zeros(len(DISTANCES), dtype=np.float32)
+            by_distance[_FOUR] = weights[4 * number : 4 * number + 4]
+            if by_distance.any():
+                add_similarities(total, stored[row], stored, by_distance, self.scales[name].astype(np.float32))
         return total
 
-    def neighbours(self, weights: FloatArray, k: int = 10) -> Neighbours:
-        """The neighbour graph under these weights."""
+    def neighbors(self, weights: FloatArray, k: int = 10) -> Neighbours:
+        """The neighbor graph under these weights."""
         return build_neighbours(lambda row: self.similarity(row, weights), np.ones(len(self), dtype=bool), k)
 
     def relevant(self, row: int) -> NDArray[np.bool_]:
         """Which items answer a query; the query itself does not count."""
-        found: NDArray[np.bool_] = self.labels == self.labels[row]
-        found[row] = False
-        return found
+        relevant: NDArray[np.bool_] = self.labels == self.labels[row]
+        relevant[row] = False
+        return relevant
 
     def queries(self, n: int, random_state: int = 0) -> IntArray:
         """Items that can be queries, an even choice: something else is of their class."""
@@ -93,6 +95,28 @@ class LabeledCollection:
             raise ValueError("no class has two items: there is nothing to look for")
         chosen = np.random.default_rng(random_state).choice(usable, min(n, len(usable)), replace=False)
         return np.asarray(np.sort(chosen), dtype=np.int64)
+
+
+class CollectionDiffusion:
+    """Lets items of a labeled collection lend their scores to their neighbors, as the engine does.
+
+    Parameters
+    ----------
+    data : the collection.
+    weights : of the experts, whose similarity makes the neighbor graph.
+    """
+
+    def __init__(self, data: LabeledCollection, weights: FloatArray):
+        self._neighbors = data.neighbors(weights)
+        self._operator = self._neighbors.operator()
+        self._everything = np.ones(len(data), dtype=bool)
+
+    def __call__(self, scores: FloatArray, *, barred: IntArray | None = None, followed: bool = False) -> FloatArray:
+        """The scores after diffusion; `barred` rows lend nothing, `followed` says that the scores follow marks."""
+        spread = spread_scores(
+            scores, self._neighbors, self._operator, self._everything, barred=barred, followed=followed
+        )
+        return spread.total
 
 
 def load_labeled(

@@ -8,13 +8,24 @@ from typing import Any
 
 import numpy as np
 
+from rankloom.experiments.labeled import DIFFUSION
 from rankloom.experiments.papers.cascade import DEPTHS, METHODS, CascadeReport, mean_curve
 from rankloom.experiments.simulation import Simulation
 
-__all__ = ["plot_cascade", "plot_concepts", "plot_learning", "plot_places", "plot_regularizers", "plot_rounds"]
+__all__ = [
+    "finish",
+    "load_pyplot",
+    "plot_cascade",
+    "plot_concepts",
+    "plot_learning",
+    "plot_places",
+    "plot_regularizers",
+    "plot_rounds",
+]
 
 
-def _pyplot() -> Any:
+def load_pyplot() -> Any:
+    """matplotlib.pyplot without a screen."""
     try:
         import matplotlib
     except ImportError:
@@ -33,8 +44,7 @@ def plot_learning(simulations: Mapping[str, Simulation], path: str | os.PathLike
     simulations : one simulation a ranker.
     path : where to write; the ending chooses the format (PNG, SVG, PDF).
     """
-    pyplot = _pyplot()
-    figure, (left, right) = pyplot.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
+    figure, (left, right) = load_pyplot().subplots(1, 2, figsize=(11, 4.2), layout="constrained")
     for name, run in simulations.items():
         queries = range(1, len(run.values) + 1)
         left.plot(queries, run.cumulative_gain, label=name)
@@ -44,11 +54,7 @@ def plot_learning(simulations: Mapping[str, Simulation], path: str | os.PathLike
     left.set(xlabel="queries", ylabel=f"mean gain of {metric} over uniform", title="What is learned")
     right.set(xlabel="queries", ylabel="CPU seconds", title="What learning costs", yscale="log")
     left.legend(frameon=False)
-    for axes in (left, right):
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.grid(alpha=0.25)
-    figure.savefig(path, dpi=110)
-    pyplot.close(figure)
+    finish(figure, [left, right], path)
 
 
 def plot_rounds(strategies: Mapping[str, Mapping[str, Any]], path: str | os.PathLike[str]) -> None:
@@ -59,54 +65,52 @@ def plot_rounds(strategies: Mapping[str, Mapping[str, Any]], path: str | os.Path
     strategies : `UserTrial.to_dict()`.
     path : where to write.
     """
-    pyplot = _pyplot()
+    pyplot = load_pyplot()
     figure, axes = pyplot.subplots(figsize=(7.5, 4.6), layout="constrained")
-    plain = [name for name in strategies if not name.endswith(" + neighbours")]
-    colours = dict(zip(plain, pyplot.get_cmap("tab10").colors, strict=False))
-    for name, found in strategies.items():
-        rounds = range(len(found["mean"]))
-        style = "-" if name.endswith(" + neighbours") else ":"
-        colour = colours.get(name.removesuffix(" + neighbours"), "0.4")
-        axes.plot(rounds, found["mean"], style, color=colour, marker="o", markersize=3, label=name)
-        low, high = zip(*found["interval"], strict=True)
-        axes.fill_between(rounds, low, high, color=colour, alpha=0.12, linewidth=0)
+    plain = [name for name in strategies if not name.endswith(DIFFUSION)]
+    colors = dict(zip(plain, pyplot.get_cmap("tab10").colors, strict=False))
+    for name, trial in strategies.items():
+        rounds = range(len(trial["mean"]))
+        style = "-" if name.endswith(DIFFUSION) else ":"
+        color = colors.get(name.removesuffix(DIFFUSION), "0.4")
+        axes.plot(rounds, trial["mean"], style, color=color, marker="o", markersize=3, label=name)
+        low, high = zip(*trial["interval"], strict=True)
+        axes.fill_between(rounds, low, high, color=color, alpha=0.12, linewidth=0)
     axes.set(xlabel="rounds of marks", ylabel="mean AP", xticks=[*rounds])
     axes.legend(frameon=False, fontsize=8)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(alpha=0.25)
-    figure.savefig(path, dpi=110)
-    pyplot.close(figure)
+    finish(figure, [axes], path)
 
 
-_COLOURS = {"RankBoost": "0.45", "Imbalanced RankBoost": "#c8553d", "soft cascade": "#2a6f97"}
+_COLORS = {"RankBoost": "0.45", "Imbalanced RankBoost": "#c8553d", "soft cascade": "#2a6f97"}
 
 
-def _finish(figure: Any, axes: Any, path: str | os.PathLike[str]) -> None:
+def finish(figure: Any, axes: Any, path: str | os.PathLike[str]) -> None:
+    """Give all axes the same look, write the figure and close it."""
     from matplotlib.ticker import LogLocator, ScalarFormatter
 
-    for one in np.ravel(axes):
-        if one.get_xscale() == "log":
-            one.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-            one.xaxis.set_major_formatter(ScalarFormatter())
-            one.minorticks_off()
-        one.spines[["top", "right"]].set_visible(False)
-        one.grid(alpha=0.25)
+    for panel in np.ravel(axes):
+        if panel.get_xscale() == "log":
+            panel.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            panel.xaxis.set_major_formatter(ScalarFormatter())
+            panel.minorticks_off()
+        panel.spines[["top", "right"]].set_visible(False)
+        panel.grid(alpha=0.25)
     figure.savefig(path, dpi=110)
-    _pyplot().close(figure)
+    load_pyplot().close(figure)
 
 
 def plot_cascade(report: CascadeReport, path: str | os.PathLike[str]) -> None:
     """Draw the mean quality at three depths against evaluations (above) and wall time (below): the paper's figure 6."""
-    figure, axes = _pyplot().subplots(2, len(DEPTHS), figsize=(12, 7), layout="constrained")
+    figure, axes = load_pyplot().subplots(2, len(DEPTHS), figsize=(12, 7), layout="constrained")
     units = {"evaluations": "features computed an item", "seconds": "seconds for all items"}
     for row, (by, unit) in zip(axes, units.items(), strict=True):
-        for one, metric in zip(row, DEPTHS, strict=True):
+        for panel, metric in zip(row, DEPTHS, strict=True):
             for method in METHODS:
                 costs, values = report.mean_curve(method, metric, by)
-                one.plot(costs, values, label=method, color=_COLOURS[method])
-            one.set(xscale="log", xlabel=unit, ylabel=f"mean {metric}")
+                panel.plot(costs, values, label=method, color=_COLORS[method])
+            panel.set(xscale="log", xlabel=unit, ylabel=f"mean {metric}")
     axes[0, 0].legend(frameon=False)
-    _finish(figure, axes, path)
+    finish(figure, axes, path)
 
 
 def plot_concepts(report: CascadeReport, path: str | os.PathLike[str], metric: str = "AP") -> None:
@@ -116,8 +120,7 @@ def plot_concepts(report: CascadeReport, path: str | os.PathLike[str], metric: s
     grid = np.geomspace(max(shared[0], other[0]), min(shared[-1], other[-1]), 60)
     cost = float(grid[np.argmax(np.interp(grid, other, most) - np.interp(grid, shared, least))])
     names = [*report.curves["RankBoost"]]
-    pyplot = _pyplot()
-    figure = pyplot.figure(figsize=(12, 7), layout="constrained")
+    figure = load_pyplot().figure(figsize=(12, 7), layout="constrained")
     above, below = figure.subfigures(2, 1)
     bars = above.subplots()
     for offset, method in zip((-0.27, 0.0, 0.27), METHODS, strict=True):
@@ -125,39 +128,39 @@ def plot_concepts(report: CascadeReport, path: str | os.PathLike[str], metric: s
         for name in names:
             costs, curve = mean_curve([report.curves[method][name]], metric)
             values.append(float(np.interp(cost, costs, curve)))
-        bars.bar(np.arange(len(names)) + offset, values, 0.27, label=method, color=_COLOURS[method])
+        bars.bar(np.arange(len(names)) + offset, values, 0.27, label=method, color=_COLORS[method])
     bars.set_xticks(np.arange(len(names)), names, rotation=40, ha="right")
     bars.set(ylabel=metric, title=f"At {cost:.1f} features an item")
     bars.legend(frameon=False)
-    some = names[:: max(1, len(names) // 4)][:4]
-    small = np.atleast_1d(below.subplots(1, len(some), sharey=True))
-    for one, name in zip(small, some, strict=True):
+    shown = names[:: max(1, len(names) // 4)][:4]
+    panels = np.atleast_1d(below.subplots(1, len(shown), sharey=True))
+    for panel, name in zip(panels, shown, strict=True):
         for method in METHODS:
             costs, curve = mean_curve([report.curves[method][name]], metric)
-            one.plot(costs, curve, color=_COLOURS[method])
-        one.set(xscale="log", title=name, xlabel="features an item")
-    _finish(figure, [bars, *small], path)
+            panel.plot(costs, curve, color=_COLORS[method])
+        panel.set(xscale="log", title=name, xlabel="features an item")
+    finish(figure, [bars, *panels], path)
 
 
 def plot_regularizers(report: CascadeReport, path: str | os.PathLike[str], metric: str = "AP") -> None:
     """Draw the mean quality of the three regularisers of Imbalanced RankBoost: the paper's figure 9."""
-    figure, axes = _pyplot().subplots(figsize=(7, 4.4), layout="constrained")
-    colours = {"squared": "#c8553d", "exponential": "#2a6f97", "gap": "#5b8e4c"}
+    figure, axes = load_pyplot().subplots(figsize=(7, 4.4), layout="constrained")
+    colors = {"squared": "#c8553d", "exponential": "#2a6f97", "gap": "#5b8e4c"}
     styles = ("-", "--", ":")
     for number, (name, curves) in enumerate(report.regularizers.items()):
         costs, values = mean_curve([*curves.values()], metric)
-        axes.plot(costs, values, styles[number % 3], color=colours[name.partition(",")[0]], label=name)
+        axes.plot(costs, values, styles[number % 3], color=colors[name.partition(",")[0]], label=name)
     axes.set(xscale="log", xlabel="features computed an item", ylabel=f"mean {metric}")
     axes.legend(frameon=False, fontsize=8)
-    _finish(figure, [axes], path)
+    finish(figure, [axes], path)
 
 
 def plot_places(report: CascadeReport, path: str | os.PathLike[str]) -> None:
     """Draw how many features were asked of the items at each place of the ranking, from the top to the bottom."""
-    figure, axes = _pyplot().subplots(figsize=(7, 4), layout="constrained")
+    figure, axes = load_pyplot().subplots(figsize=(7, 4), layout="constrained")
     for method, counts in report.asked.items():
         places = (np.arange(len(counts)) + 0.5) * 100 / len(counts)
-        axes.plot(places, counts, drawstyle="steps-mid", label=method, color=_COLOURS[method])
+        axes.plot(places, counts, drawstyle="steps-mid", label=method, color=_COLORS[method])
     axes.set(xlabel="place in the ranking, % from the top", ylabel="features computed", yscale="log")
     axes.legend(frameon=False)
-    _finish(figure, [axes], path)
+    finish(figure, [axes], path)

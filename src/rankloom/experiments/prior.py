@@ -39,15 +39,15 @@ def train_prior(
     progress : called with a text before each collection.
     """
     # The words of sift_words are those of one collection: what is learned of them says nothing about another.
-    shared = sorted(set.intersection(*(set(one.vectors) for one in collections)) - {"sift_words"})
+    shared = sorted(set.intersection(*(set(collection.vectors) for collection in collections)) - {"sift_words"})
     experts = experts_of(shared)
     weights = np.zeros(len(experts))
-    for number, one in enumerate(collections):
+    for number, collection in enumerate(collections):
         progress(f"collection {number + 1}")
         X, y, qid = [], [], []
-        for query, rows, phi in _judged(one, shared, random_state):
+        for query, rows, phi in _judged(collection, shared, random_state):
             X.append(phi)
-            y.append((one.labels[rows] == one.labels[query]).astype(np.float64))
+            y.append((collection.labels[rows] == collection.labels[query]).astype(np.float64))
             qid.append(np.full(len(rows), query))
         features, grades, ids = (np.concatenate(parts) for parts in (X, y, qid))
         coef = positive_weights(features, grades, ids, nu)
@@ -69,21 +69,21 @@ def positive_weights(X: FloatArray, y: FloatArray, qid: NDArray[Any], nu: float 
 
 
 def _judged(
-    one: LabeledCollection, descriptors: list[str], random_state: int
+    collection: LabeledCollection, descriptors: list[str], random_state: int
 ) -> Iterable[tuple[int, NDArray[Any], FloatArray]]:
     """Queries of a collection with all items of their class and some others, and phi of these."""
     random = np.random.default_rng(random_state)
-    names, counts = np.unique(one.labels, return_counts=True)
-    usable = np.flatnonzero(np.isin(one.labels, names[counts > 1]))
-    n = len(one.labels)
-    scales = {name: measure_scales(one.vectors[name], np.ones(n, dtype=bool)) for name in descriptors}
-    stored = {name: one.vectors[name] for name in descriptors}
+    names, counts = np.unique(collection.labels, return_counts=True)
+    usable = np.flatnonzero(np.isin(collection.labels, names[counts > 1]))
+    n = len(collection.labels)
+    scales = {name: measure_scales(collection.vectors[name], np.ones(n, dtype=bool)) for name in descriptors}
+    stored = {name: collection.vectors[name] for name in descriptors}
     experts = experts_of(descriptors)
     for query in random.choice(usable, min(len(usable), _QUERIES), replace=False).tolist():
-        alike = np.flatnonzero((one.labels == one.labels[query]) & (np.arange(n) != query))
-        others = np.flatnonzero(one.labels != one.labels[query])
+        alike = np.flatnonzero((collection.labels == collection.labels[query]) & (np.arange(n) != query))
+        others = np.flatnonzero(collection.labels != collection.labels[query])
         rows = np.concatenate([alike, random.choice(others, min(len(others), _OTHERS), replace=False)])
-        seen = Sighting({name: np.asarray(found[query]) for name, found in stored.items()})
+        seen = Sighting({name: np.asarray(vectors[query]) for name, vectors in stored.items()})
         lazy = expert_features(experts, stored, scales, [seen], n)
-        phi = np.stack([lazy.column(place, rows) for place in range(len(experts))], axis=1)
+        phi = np.stack([lazy.column(j, rows) for j in range(len(experts))], axis=1)
         yield query, rows, phi

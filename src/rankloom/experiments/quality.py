@@ -1,8 +1,8 @@
-"""How good search by example is on a labelled collection: any ranker over any experts, with and without neighbours."""
+"""How good search by example is on a labeled collection: any ranker over any experts, with and without neighbours."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,22 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from rankloom.core import FloatArray, IntArray
-from rankloom.engine.relevance import spread_scores
+from rankloom.core import FloatArray, IntArray, RankingData
 from rankloom.evaluation.metrics import evaluate
-from rankloom.experiments.labeled import LabeledCollection, average_precision
+from rankloom.experiments.labeled import DIFFUSION, CollectionDiffusion, LabeledCollection, average_precision
 from rankloom.experiments.prior import positive_weights
 from rankloom.rankers import LinearRanker, Ranker, RankingLogisticRegression
 
-__all__ = ["Quality", "evaluate_collection", "learned_weights"]
+__all__ = ["CollectionQuality", "evaluate_collection", "learned_weights"]
 
 OTHERS = 150  # irrelevant items of a query that a ranker learns from
 METRICS = ("AP", "nDCG@10")
-DIFFUSION = " + neighbours"
 
 
 @dataclass(frozen=True, eq=False)
-class Quality:
+class CollectionQuality:
     """Results of some methods on the same queries.
 
     Parameters
@@ -44,8 +42,8 @@ class Quality:
 
     def by_class(self, method: str, metric: str = "AP") -> dict[str, float]:
         """The mean for each class."""
-        found = self.values[method][metric]
-        return {str(name): float(found[self.classes == name].mean()) for name in np.unique(self.classes)}
+        values = self.values[method][metric]
+        return {str(name): float(values[self.classes == name].mean()) for name in np.unique(self.classes)}
 
     def to_dict(self) -> dict[str, Any]:
         """Means and classes as plain values."""
@@ -67,7 +65,7 @@ def evaluate_collection(
     start: FloatArray | None = None,
     random_state: int = 0,
     progress: Callable[[int, int, str], None] = lambda done, total, text: None,
-) -> Quality:
+) -> CollectionQuality:
     """Every query ranks the whole collection, by rankers that learned from the queries of other folds.
 
     Beside the rankers there are "uniform" (all experts alike), "best expert" (chosen on the other folds) and "start"
@@ -87,55 +85,67 @@ def evaluate_collection(
     """
     queries = data.queries(n_queries, random_state)
     random = np.random.default_rng(random_state)
-    fold = _folds(data.labels[queries], folds, unseen, random)
+    fold_of = _folds(data.labels[queries], folds, unseen, random)
     total = 2 * len(queries)
-    rows, grades, qid = [], [], []
-    for done, query in enumerate(queries.tolist()):
-        progress(done, total, "examples")
-        some, judged = _examples_of(data, query, random)
-        rows.append(some)
-        grades.append(judged)
-        qid.append(np.full(len(judged), done))
-    X, y, q = (np.concatenate(parts) for parts in (rows, grades, qid))
-    n_experts = X.shape[1]
+    examples = _training_rows(data, queries, random, lambda done: progress(done, total, "examples"))
     names = ["uniform", "best expert", "start", *rankers]
-    linear = [name for name in names if name not in rankers or isinstance(rankers[name], LinearRanker)]
-    values: dict[str, dict[str, FloatArray]] = {
-        name: {metric: np.zeros(len(queries)) for metric in METRICS}
-        for name in (*names, *(f"{name}{DIFFUSION}" for name in linear if diffusion))
-    }
+    if diffusion:
+        linear = [name for name in names if name not in rankers or isinstance(rankers[name], LinearRanker)]
+        names += [f"{name}{DIFFUSION}" for name in linear]
+    values = {name: {metric: np.zeros(len(queries)) for metric in METRICS} for name in names}
+    graphs = _Graphs(data) if diffusion else None
     done = len(queries)
-    known: dict[bytes, Any] = {}  # the graph of each vector of weights
-    for number in range(folds):
-        train = fold[q] != number
-        scorers: dict[str, Any] = {"uniform": np.full(n_experts, 1.0 / n_experts)}
-        scorers["start"] = data.start if start is None else start
-        scorers["best expert"] = _best(X[train], y[train], q[train])
-        for name, ranker in rankers.items():
-            fitted = clone(ranker).fit(X[train], y[train], qid=q[train])
-            scorers[name] = fitted.coef_ if isinstance(fitted, LinearRanker) else fitted
-        graphs = {}
-        for name in linear if diffusion else ():
-            key = scorers[name].tobytes()
-            if key not in known:
-                neighbours = data.neighbours(scorers[name])
-                known[key] = (neighbours, neighbours.operator())
-            graphs[name] = known[key]
-        for place in np.flatnonzero(fold == number).tolist():
+    for fold in range(folds):
+        scorers = _fitted(rankers, examples.take(fold_of[examples.qid] != fold), data.start if start is None else start)
+        for number in np.flatnonzero(fold_of == fold).tolist():
             progress(done, total, "queries")
             done += 1
-            query = int(queries[place])
-            phi = data.phi(query).astype(np.float64)
-            relevant = data.relevant(query)
-            for name in names:
-                scorer = scorers[name]
-                scores = phi @ scorer if isinstance(scorer, np.ndarray) else scorer.predict(phi)
-                _judge(values[name], place, scores, relevant, query)
-                if name in graphs:
-                    neighbours, operator = graphs[name]
-                    spread = spread_scores(scores, neighbours, operator, np.ones(len(data), dtype=bool))
-                    _judge(values[f"{name}{DIFFUSION}"], place, spread.total, relevant, query)
-    return Quality(queries, data.labels[queries], values)
+            query = int(queries[number])
+            for name, scores in _rankings(data.phi(query).astype(np.float64), scorers, graphs):
+                _judge(values[name], number, scores, data.relevant(query), query)
+    return CollectionQuality(queries, data.labels[queries], values)
+
+
+def _fitted(rankers: Mapping[str, Ranker], examples: RankingData, start: FloatArray) -> dict[str, FloatArray | Ranker]:
+    """The weights of each linear method, or else the fitted ranker."""
+    X, y, qid = examples
+    scorers: dict[str, FloatArray | Ranker] = {
+        "uniform": np.full(X.shape[1], 1.0 / X.shape[1]),
+        "start": start,
+        "best expert": _best(X, y, qid),
+    }
+    for name, ranker in rankers.items():
+        fitted = clone(ranker).fit(X, y, qid=qid)
+        scorers[name] = fitted.coef_ if isinstance(fitted, LinearRanker) else fitted
+    return scorers
+
+
+class _Graphs:
+    """The neighbor graph of each vector of weights, built once."""
+
+    def __init__(self, data: LabeledCollection):
+        self._data = data
+        self._graphs: dict[bytes, CollectionDiffusion] = {}
+
+    def under(self, weights: FloatArray) -> CollectionDiffusion:
+        key = weights.tobytes()
+        if key not in self._graphs:
+            self._graphs[key] = CollectionDiffusion(self._data, weights)
+        return self._graphs[key]
+
+
+def _rankings(
+    phi: FloatArray, scorers: Mapping[str, FloatArray | Ranker], graphs: _Graphs | None
+) -> Iterator[tuple[str, FloatArray]]:
+    """The scores of all items by each method; of linear ones also after diffusion, where there are graphs."""
+    for name, scorer in scorers.items():
+        if not isinstance(scorer, np.ndarray):
+            yield name, scorer.predict(phi)
+            continue
+        scores = phi @ scorer
+        yield name, scores
+        if graphs is not None:
+            yield f"{name}{DIFFUSION}", graphs.under(scorer)(scores)
 
 
 def _folds(labels: NDArray[Any], folds: int, unseen: bool, random: np.random.Generator) -> IntArray:
@@ -157,12 +167,12 @@ def _best(X: FloatArray, y: FloatArray, qid: IntArray) -> FloatArray:
 
 
 def _judge(
-    values: dict[str, FloatArray], place: int, scores: FloatArray, relevant: NDArray[np.bool_], query: int
+    values: dict[str, FloatArray], number: int, scores: FloatArray, relevant: NDArray[np.bool_], query: int
 ) -> None:
-    values["AP"][place] = average_precision(scores, relevant, query)
+    values["AP"][number] = average_precision(scores, relevant, query)
     others = np.arange(len(scores)) != query
-    found = evaluate(relevant[others].astype(np.float64), scores[others], None, ["nDCG@10"])
-    values["nDCG@10"][place] = found["nDCG@10"]
+    grades = relevant[others].astype(np.float64)
+    values["nDCG@10"][number] = evaluate(grades, scores[others], None, ["nDCG@10"])["nDCG@10"]
 
 
 def learned_weights(
@@ -177,22 +187,27 @@ def learned_weights(
     random_state : which.
     signed : whether weights may be negative.
     """
-    random = np.random.default_rng(random_state)
-    rows, grades, qid = [], [], []
-    for number, query in enumerate(data.queries(n_queries, random_state).tolist()):
-        X, y = _examples_of(data, query, random)
-        rows.append(X)
-        grades.append(y)
-        qid.append(np.full(len(y), number))
-    X, y, q = (np.concatenate(parts) for parts in (rows, grades, qid))
-    weights = RankingLogisticRegression().fit(X, y, qid=q).coef_ if signed else positive_weights(X, y, q)
+    queries = data.queries(n_queries, random_state)
+    X, y, qid = _training_rows(data, queries, np.random.default_rng(random_state))
+    weights = RankingLogisticRegression().fit(X, y, qid=qid).coef_ if signed else positive_weights(X, y, qid)
     return np.asarray(weights / np.abs(weights).sum())
 
 
-def _examples_of(data: LabeledCollection, query: int, random: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-    """All relevant items of a query and some others, with their grades."""
-    relevant = data.relevant(query)
-    others = np.flatnonzero(data.labels != data.labels[query])
-    some = random.choice(others, min(OTHERS, len(others)), replace=False)
-    chosen = np.concatenate([np.flatnonzero(relevant), some])
-    return data.phi(query)[chosen].astype(np.float64), relevant[chosen].astype(np.float64)
+def _training_rows(
+    data: LabeledCollection,
+    queries: IntArray,
+    random: np.random.Generator,
+    progress: Callable[[int], None] = lambda done: None,
+) -> RankingData:
+    """phi of all relevant items of each query and of some others, with their grades; queries by number."""
+    rows, grades, qid = [], [], []
+    for number, query in enumerate(queries.tolist()):
+        progress(number)
+        relevant = data.relevant(query)
+        others = np.flatnonzero(data.labels != data.labels[query])
+        sampled = random.choice(others, min(OTHERS, len(others)), replace=False)
+        chosen = np.concatenate([np.flatnonzero(relevant), sampled])
+        rows.append(data.phi(query)[chosen].astype(np.float64))
+        grades.append(relevant[chosen].astype(np.float64))
+        qid.append(np.full(len(chosen), number))
+    return RankingData(np.concatenate(rows), np.concatenate(grades), np.concatenate(qid))

@@ -1,19 +1,20 @@
-"""Simulated users on a labelled collection: they search, mark what they see, and look again."""
+"""Simulated users on a labeled collection: they search, mark what they see, and look again."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.core import FloatArray, IntArray
 from rankloom.engine.following import Told, follow
-from rankloom.engine.relevance import follow_marks, spread_scores
+from rankloom.engine.relevance import follow_marks
 from rankloom.evaluation.significance import bootstrap_means
-from rankloom.experiments.labeled import LabeledCollection, average_precision
+from rankloom.experiments.labeled import DIFFUSION, CollectionDiffusion, LabeledCollection, average_precision
 
 __all__ = ["STRATEGIES", "UserTrial", "simulate_users"]
 
@@ -37,8 +38,8 @@ class _Search:
         columns = np.stack([self.column(row) for row in rows.tolist()])
         targets = np.concatenate([np.ones(1 + len(self.right)), -np.ones(len(self.wrong))])
         gram = np.asarray(columns[:, rows], dtype=np.float64)
-        found = follow_marks(gram, targets, np.ones(len(rows)), machine=machine, means=means)
-        return np.asarray(found[:-1] @ columns + found[-1], dtype=np.float64)
+        coef = follow_marks(gram, targets, np.ones(len(rows)), machine=machine, means=means)
+        return np.asarray(coef[:-1] @ columns + coef[-1], dtype=np.float64)
 
 
 def _nothing(search: _Search) -> FloatArray:
@@ -69,8 +70,8 @@ def _examples(search: _Search) -> FloatArray:
 def _as_the_engine(search: _Search) -> FloatArray:
     told = Told({int(row) + 1: 1.0 for row in search.right} | {int(row) + 1: 0.0 for row in search.wrong}, [])
     column = search.column
-    found = follow(told, search.base, lambda item: column(item - 1), column(search.query), most=1000)
-    return found.scores(search.base)
+    following = follow(told, search.base, lambda item: column(item - 1), column(search.query), most=1000)
+    return following.scores(search.base)
 
 
 STRATEGIES: dict[str, Callable[[_Search], FloatArray]] = {
@@ -95,8 +96,8 @@ class UserTrial:
 
     def interval(self, strategy: str) -> list[tuple[float, float]]:
         """A 95% interval of each mean, by resampling queries."""
-        found = bootstrap_means(self.values[strategy].T)
-        return [(float(low), float(high)) for low, high in np.percentile(found, [2.5, 97.5], axis=1).T]
+        means = bootstrap_means(self.values[strategy].T)
+        return [(float(low), float(high)) for low, high in np.percentile(means, [2.5, 97.5], axis=1).T]
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values."""
@@ -119,14 +120,14 @@ def simulate_users(
 ) -> UserTrial:
     """Let simulated users mark the best results that they have not marked yet, in some rounds.
 
-    Every strategy is run by itself, and with the neighbour graph (" + neighbours").
+    Every strategy is run by itself, and with the neighbor graph (" + neighbours").
 
     Parameters
     ----------
     data : the collection; users look for items of the class of theirs.
     weights : the library weights of the experts.
     strategies : names of `STRATEGIES`.
-    diffusion : also with neighbours.
+    diffusion : also with neighbors.
     rounds, per_round : how often users mark, and how many results each time.
     noise : the share of marks that are wrong.
     n_queries : how many users.
@@ -142,51 +143,58 @@ def simulate_users(
     queries = data.queries(n_queries, random_state)
     kernel = np.maximum(weights, 0.0)
     kernel = kernel / (kernel.sum() or 1.0)
-    neighbours = data.neighbours(weights)
-    operator = neighbours.operator()
-    methods = [(name, spread) for name in strategies for spread in ((False, True) if diffusion else (False,))]
-    values = {_spelled(name, spread): np.zeros((len(queries), rounds + 1)) for name, spread in methods}
-    everything = np.ones(len(data), dtype=bool)
-    for place, query in enumerate(queries.tolist()):
-        progress(place, len(queries), "users")
-        columns: dict[int, NDArray[np.float32]] = {}
-        phis: dict[int, NDArray[np.float32]] = {}
-        relevant = data.relevant(query)
-
-        def column(row: int, columns: dict[int, NDArray[np.float32]] = columns) -> NDArray[np.float32]:
-            if row not in columns:
-                columns[row] = data.similarity(row, kernel)
-            return columns[row]
-
-        def phi(row: int, phis: dict[int, NDArray[np.float32]] = phis) -> NDArray[np.float32]:
-            if row not in phis:
-                phis[row] = data.phi(row)
-            return phis[row]
-
+    habits = _Habits(rounds, per_round, noise, choose)
+    diffusions = (None, CollectionDiffusion(data, weights)) if diffusion else (None,)
+    values = {
+        _spelled(name, diffuse): np.zeros((len(queries), rounds + 1)) for name in strategies for diffuse in diffusions
+    }
+    none = np.empty(0, dtype=np.int64)
+    for number, query in enumerate(queries.tolist()):
+        progress(number, len(queries), "users")
         base = data.similarity(query, weights).astype(np.float64)
-        for name, spread in methods:
-            random = np.random.default_rng([random_state, query])
-            right = wrong = np.empty(0, dtype=np.int64)
-            for turn in range(rounds + 1):
-                search = _Search(data, weights, query, base, right, wrong, column, phi)
-                marked = len(right) + len(wrong) > 0
-                scores = STRATEGIES[name](search) if marked else base
-                if spread:
-                    followed = marked and name not in ("nothing", "weights")
-                    scores = spread_scores(
-                        scores, neighbours, operator, everything, barred=wrong if followed else None, followed=followed
-                    ).total
-                values[_spelled(name, spread)][place, turn] = _pinned(scores, relevant, query, right, wrong)
-                if turn == rounds:
-                    break
-                shown = _shown(scores, query, right, wrong, per_round, choose, column)
-                said = relevant[shown] ^ (random.random(len(shown)) < noise)
-                right, wrong = np.concatenate([right, shown[said]]), np.concatenate([wrong, shown[~said]])
+        column = cache(partial(data.similarity, weights=kernel))
+        search = _Search(data, weights, query, base, none, none, column, cache(data.phi))
+        for name in strategies:
+            for diffuse in diffusions:
+                random = np.random.default_rng([random_state, query])
+                values[_spelled(name, diffuse)][number] = _rounds(search, name, diffuse, habits, random)
     return UserTrial(values)
 
 
-def _spelled(name: str, spread: bool) -> str:
-    return f"{name} + neighbours" if spread else name
+class _Habits(NamedTuple):
+    """How often a user marks, how many results, with which share of mistakes, and which results."""
+
+    rounds: int
+    per_round: int
+    noise: float
+    choose: str
+
+
+def _rounds(
+    search: _Search, strategy: str, diffuse: CollectionDiffusion | None, habits: _Habits, random: np.random.Generator
+) -> list[float]:
+    """AP before the first round of marks of one user, and after each."""
+    values = []
+    relevant = search.data.relevant(search.query)
+    for turn in range(habits.rounds + 1):
+        right, wrong = search.right, search.wrong
+        marked = len(right) + len(wrong) > 0
+        scores = STRATEGIES[strategy](search) if marked else search.base
+        if diffuse is not None:
+            followed = marked and strategy not in ("nothing", "weights")
+            scores = diffuse(scores, barred=wrong if followed else None, followed=followed)
+        values.append(_pinned(scores, relevant, search.query, right, wrong))
+        if turn < habits.rounds:
+            shown = _shown(scores, search, habits.per_round, habits.choose)
+            said = relevant[shown] ^ (random.random(len(shown)) < habits.noise)
+            search = replace(
+                search, right=np.concatenate([right, shown[said]]), wrong=np.concatenate([wrong, shown[~said]])
+            )
+    return values
+
+
+def _spelled(name: str, diffuse: CollectionDiffusion | None) -> str:
+    return name if diffuse is None else f"{name}{DIFFUSION}"
 
 
 def _pinned(scores: FloatArray, relevant: NDArray[np.bool_], query: int, right: IntArray, wrong: IntArray) -> float:
@@ -197,20 +205,13 @@ def _pinned(scores: FloatArray, relevant: NDArray[np.bool_], query: int, right: 
     return average_precision(pinned, relevant, query)
 
 
-def _shown(
-    scores: FloatArray,
-    query: int,
-    right: IntArray,
-    wrong: IntArray,
-    n: int,
-    choose: str,
-    column: Callable[[int], NDArray[np.float32]],
-) -> IntArray:
+def _shown(scores: FloatArray, search: _Search, n: int, choose: str) -> IntArray:
+    """The n rows that the user marks next."""
     left = np.ones(len(scores), dtype=bool)
-    left[np.concatenate([[query], right, wrong]).astype(np.int64)] = False
+    left[np.concatenate([[search.query], search.right, search.wrong]).astype(np.int64)] = False
     if choose == "top":
         rows = np.flatnonzero(left)
         return np.asarray(rows[np.lexsort((rows, -scores[rows]))][:n], dtype=np.int64)
     from rankloom.engine.suggesting import border_between, tell_most
 
-    return tell_most(scores, left, n, column, border_between(scores, right, wrong, left))
+    return tell_most(scores, left, n, search.column, border_between(scores, search.right, search.wrong, left))

@@ -91,15 +91,15 @@ def _sums(query, query_codes):
 @njit(cache=True, error_model="numpy")
 def _cosine(product, norm, query_norm):
     length = np.sqrt(norm * query_norm)
-    one = np.float32(1.0)
-    return max(one - product / length, np.float32(0.0)) if length > 0 else one  # rounding may go below 0
+    unit = np.float32(1.0)
+    return max(unit - product / length, np.float32(0.0)) if length > 0 else unit  # rounding may go below 0
 
 
 @njit(cache=True, error_model="numpy")
 def _intersection(least, total, query_total):
     most = max(total, query_total)
-    one = np.float32(1.0)
-    return max(one - least / most, np.float32(0.0)) if most > 0 else one
+    unit = np.float32(1.0)
+    return max(unit - least / most, np.float32(0.0)) if most > 0 else unit
 
 
 # The sums are unpacked right where they are used: handed to a function that stores them, they are no longer computed

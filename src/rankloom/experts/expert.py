@@ -64,11 +64,11 @@ def measure_scales(vectors: NDArray[Any], present: NDArray[np.bool_], random_sta
         return dict.fromkeys(DISTANCES, 1.0)
     items = np.sort(random.choice(rows, min(len(rows), _SCALE_ITEMS), replace=False))
     queries = random.choice(items, min(len(items), _SCALE_QUERIES), replace=False)
-    found = []
+    distances = []
     for query in queries.tolist():
         others = items[items != query]
-        found.append(all_distances(np.asarray(vectors[query], dtype=np.float32), vectors, others))
-    medians = np.median(np.concatenate(found), axis=0)
+        distances.append(all_distances(np.asarray(vectors[query], dtype=np.float32), vectors, others))
+    medians = np.median(np.concatenate(distances), axis=0)
     return {name: float(median) if median > 0 else 1.0 for name, median in zip(DISTANCES, medians, strict=True)}
 
 
@@ -91,7 +91,7 @@ class _Similarities:
         self._known: NDArray[np.bool_] | None = None  # None: nothing yet, or everything
         self._values: NDArray[Any] | None = None
 
-    def column(self, place: int, rows: IntArray) -> FloatArray:
+    def column(self, number: int, rows: IntArray) -> FloatArray:
         n = len(self._stored)
         if self._values is None and len(rows) == n:
             self._values = self._computed(None, n)
@@ -103,9 +103,9 @@ class _Similarities:
             if len(missing):
                 self._values[missing] = self._computed(missing, len(missing))
                 self._known[missing] = True
-        values = self._values[:, place] if len(rows) == n else self._values[rows, place]
+        values = self._values[:, number] if len(rows) == n else self._values[rows, number]
         if self._alone:  # distances are kept, and become similarities where they are asked for
-            values = np.exp(values / -self._scales[place])
+            values = np.exp(values / -self._scales[number])
         return np.asarray(values, dtype=np.float64)
 
     def _computed(self, rows: IntArray | None, n: int) -> NDArray[Any]:

@@ -110,7 +110,7 @@ def _walk(top: Path, entered: set[tuple[int, int]], on_error: Callable[[Path, st
         except OSError as error:
             on_error(path, reason(error))
             continue
-        todo.extend(reversed([found for entry in entries if (found := _wanted(entry, on_error)) is not None]))
+        todo.extend(reversed([wanted for entry in entries if (wanted := _wanted(entry, on_error)) is not None]))
 
 
 def _wanted(entry: os.DirEntry[str], on_error: Callable[[Path, str], None]) -> Path | MediaFile | None:

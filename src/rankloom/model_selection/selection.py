@@ -140,24 +140,24 @@ def query_folds(data: RankingData, n_folds: int = 5, random_state: Any = 0) -> I
 
 def read_folds(folder: str | os.PathLike[str]) -> list[Fold]:
     """Read LETOR's folders: each sub-folder with files `train.*`, `vali.*` (or `valid*.*`) and `test.*` is a fold."""
-    found = []
-    for place in sorted(path for path in Path(folder).iterdir() if path.is_dir()):
-        parts = [_part(place, stem) for stem in ("train", "vali", "test")]
+    folds = []
+    for subfolder in sorted(path for path in Path(folder).iterdir() if path.is_dir()):
+        parts = [_part(subfolder, stem) for stem in ("train", "vali", "test")]
         if all(part is None for part in parts):
             continue
         missing = [stem for stem, part in zip(("train", "vali", "test"), parts, strict=True) if part is None]
         if missing:
-            raise ValueError(f"{place} has no file {missing[0]}.txt (or .txt.gz, .parquet, .csv)")
-        found.append(make_fold(place.name, *(load(part) for part in parts if part is not None)))
-    if not found:
+            raise ValueError(f"{subfolder} has no file {missing[0]}.txt (or .txt.gz, .parquet, .csv)")
+        folds.append(make_fold(subfolder.name, *(load(part) for part in parts if part is not None)))
+    if not folds:
         raise ValueError(f"{folder} has no fold: expected folders such as Fold1 with train.txt, vali.txt and test.txt")
-    return found
+    return folds
 
 
-def _part(place: Path, stem: str) -> Path | None:
-    files = sorted(path for path in place.iterdir() if path.name.lower().startswith(stem) and path.is_file())
+def _part(folder: Path, stem: str) -> Path | None:
+    files = sorted(path for path in folder.iterdir() if path.name.lower().startswith(stem) and path.is_file())
     if len(files) > 1:
-        raise ValueError(f"{place} has several files for {stem}: {', '.join(path.name for path in files)}")
+        raise ValueError(f"{folder} has several files for {stem}: {', '.join(path.name for path in files)}")
     return files[0] if files else None
 
 
@@ -215,8 +215,8 @@ def compare_folds(
             results.seconds.setdefault(name, []).append(perf_counter() - began)
             results.params.setdefault(name, []).append({**fixed, **chosen.params})
             scores = chosen.ranker.predict(fold.test.X, qid=fold.test.qid)
-            found = evaluate_queries(fold.test.y, scores, fold.test.qid, list(metrics), policy).values
-            for metric, values in found.items():
+            by_metric = evaluate_queries(fold.test.y, scores, fold.test.qid, list(metrics), policy).values
+            for metric, values in by_metric.items():
                 results.values.setdefault(name, {}).setdefault(metric, []).append(values)
     if not results.values:
         raise ValueError("there is no fold to compare on")

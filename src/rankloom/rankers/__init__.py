@@ -116,9 +116,9 @@ def make_ranker(name: str, **params: Any) -> Ranker:
 def ranker_class(name: str) -> type[Ranker]:
     """The class of a short name."""
     maker = RANKERS[name]
-    found = maker.func if isinstance(maker, partial) else maker
-    assert isinstance(found, type)
-    return found
+    ranker = maker.func if isinstance(maker, partial) else maker
+    assert isinstance(ranker, type)
+    return ranker
 
 
 def load_ranker(path: str | os.PathLike[str], *, classes: Iterable[type] = ()) -> Ranker:
@@ -145,5 +145,5 @@ def ranker_from_json(document: Mapping[str, Any], *, classes: Iterable[type] = (
 
 
 def _classes(more: Iterable[type]) -> dict[str, type]:
-    found: list[type] = [*(ranker_class(name) for name in RANKERS), MarginRanker, *more]
-    return {one.__name__: one for one in found}
+    classes: list[type] = [*(ranker_class(name) for name in RANKERS), MarginRanker, *more]
+    return {ranker.__name__: ranker for ranker in classes}

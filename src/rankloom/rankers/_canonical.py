@@ -42,11 +42,11 @@ def canonical(problem: Problem, *, merge: bool = True) -> Canonical:
     rows = rows[np.lexsort((key[rows], codes[rows]))]
     weight = weight[rows]
     if merge:
-        one, next_one = rows[:-1], rows[1:]
-        same = (codes[one] == codes[next_one]) & (key[one] == key[next_one])
+        row, following = rows[:-1], rows[1:]
+        same = (codes[row] == codes[following]) & (key[row] == key[following])
         alike = np.flatnonzero(same)
-        one, next_one = one[alike], next_one[alike]
-        same[alike] = (y[one] == y[next_one]) & (X[one] == X[next_one]).all(axis=1)
+        row, following = row[alike], following[alike]
+        same[alike] = (y[row] == y[following]) & (X[row] == X[following]).all(axis=1)
         first = np.flatnonzero(np.append(True, ~same))
         rows, weight = rows[first], np.add.reduceat(weight, first)
     starts = np.flatnonzero(np.diff(codes[rows], prepend=-1))

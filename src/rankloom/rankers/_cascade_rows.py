@@ -28,7 +28,7 @@ class HeldRows:
 
     def points(self, cuts: FloatArray, paid: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mean cost and metric with each set of cut-offs; the last is without any."""
-        stages = [_kernels.cascade.run_cascade(self.estimates, some) for some in cuts]
+        stages = [_kernels.cascade.run_cascade(self.estimates, per_stage) for per_stage in cuts]
         stages.append(np.full(len(self.y), len(paid) - 1))
         places = np.arange(len(self.y))
         quality = [float(np.mean(self._values(self.estimates[stage, places]))) for stage in stages]

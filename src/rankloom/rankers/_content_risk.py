@@ -76,8 +76,9 @@ def prepare(problem: Problem, text: IntArray, make_graph: Callable[[FloatArray],
             if len(rows) <= SPECTRUM_LIMIT:
                 eigenvalues, vectors, null = spectrum(graph)
                 block, target, graph = vectors.T @ block, vectors.T @ target, None
-        for part, one in zip((blocks, targets, values), (block, target, eigenvalues), strict=True):
-            part.append(one)
+        blocks.append(block)
+        targets.append(target)
+        values.append(eigenvalues)
         graphs.append(graph)
         n_null.append(null)
         weight.append(query_weight)
@@ -165,12 +166,12 @@ class ContentRisk:
 
     def _roughness(self, y: FloatArray) -> FloatArray:
         r"""\(2 \gamma\, y^\top L y\) of each list."""
-        found = self._sums(self.shifts * y * y)
+        roughness = self._sums(self.shifts * y * y)
         for q, graph in enumerate(self.lists.graphs):
             if graph is not None:
                 part = y[self.lists.starts[q] : self.lists.starts[q + 1]]
-                found[q] = 2.0 * self.gamma * float(part @ (graph.laplacian @ part))
-        return found
+                roughness[q] = 2.0 * self.gamma * float(part @ (graph.laplacian @ part))
+        return roughness
 
     def _worst(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         r"""The y that violate most, without the constant of the hard case, and \(2 \gamma \lambda + \mu\) by row."""

@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from rankloom.core import FloatArray, IntArray
 from rankloom.rankers._content_risk import ContentRisk
-from rankloom.rankers._solve import _descend, _direction, _penalised
+from rankloom.rankers._solve import _descend, _direction, _penalized
 
 __all__ = ["Fit", "cutting_planes", "dual_qp", "sharpen", "smooth"]
 
@@ -68,7 +68,7 @@ def sharpen(risk: ContentRisk, start: FloatArray, tol: float, max_passes: int) -
     ridge = np.ones(risk.n_weights)
     w, width = start, 0.1
     smoothed = risk.smoothed(width)
-    value, gradient = _penalised(smoothed, ridge, w)
+    value, gradient = _penalized(smoothed, ridge, w)
     best, lower = Fit(start, np.inf, np.inf, 0), -np.inf
     while risk.n_passes < max_passes and width > 1e-14:
         step, decrement = _direction(smoothed, ridge, w, gradient)
@@ -87,7 +87,7 @@ def sharpen(risk: ContentRisk, start: FloatArray, tol: float, max_passes: int) -
         if moved is None or decrement <= taken:
             width *= NARROW
             smoothed = risk.smoothed(width)
-            value, gradient = _penalised(smoothed, ridge, w)
+            value, gradient = _penalized(smoothed, ridge, w)
     return best
 
 
@@ -143,8 +143,8 @@ class _Planes:
 
     def cut(self, w: FloatArray) -> _Point:
         """Look for the most violated constraints at w and keep those that are new."""
-        found = self.risk.cuts(w)
-        u, b = self.shares @ found.u, self.shares @ found.b
+        cuts = self.risk.cuts(w)
+        u, b = self.shares @ cuts.u, self.shares @ cuts.b
         slacks = np.maximum(b - u @ w, 0.0)
         value = 0.5 * float(w @ w) + float(self.caps @ slacks)
         known = np.zeros(len(self.caps))

@@ -37,7 +37,7 @@ def newton(risk: Risk, ridge: FloatArray, start: FloatArray, tol: float, max_ite
     and takes that step unseen: near the optimum it squares the error.
     """
     w = start
-    value, gradient = _penalised(risk, ridge, w)
+    value, gradient = _penalized(risk, ridge, w)
     decrement = np.inf
     for iteration in range(1, max_iter + 1):
         step, decrement = _direction(risk, ridge, w, gradient)
@@ -65,7 +65,7 @@ def _descend(
     length = 1.0
     while length > 1e-14:
         trial = w - length * step
-        trial_value, gradient = _penalised(risk, ridge, trial)
+        trial_value, gradient = _penalized(risk, ridge, trial)
         if trial_value < value and trial_value <= value - 1e-4 * length * decrement:
             return trial, trial_value, gradient
         # The slope along the step goes from -decrement to `slope`: a secant finds about where it is 0.
@@ -75,7 +75,7 @@ def _descend(
     return None
 
 
-def _penalised(risk: Risk, ridge: FloatArray, w: FloatArray) -> tuple[float, FloatArray]:
+def _penalized(risk: Risk, ridge: FloatArray, w: FloatArray) -> tuple[float, FloatArray]:
     value, gradient = risk.value_gradient(w)
     return value + 0.5 * float(ridge @ (w * w)), gradient + ridge * w
 
@@ -109,10 +109,10 @@ def smoothed_newton(
     w = np.zeros(len(ridge))
     width = 1.0
     risk = smoothed(width)
-    value, gradient = _penalised(risk, ridge, w)
+    value, gradient = _penalized(risk, ridge, w)
     best = Solution(w, np.inf, 0, False, None)
     lower = -np.inf
-    penalised = ridge > 0
+    penalized = ridge > 0
     for iteration in range(1, max_iter + 1):
         step, decrement = _direction(risk, ridge, w, gradient)
         wider = width
@@ -123,7 +123,7 @@ def smoothed_newton(
         sharp, slope = risk.sharp_parts(w)
         primal = sharp + 0.5 * float(ridge @ (w * w))
         rounding = sharp - slope - float((gradient - ridge * w) @ w)
-        if penalised.all():
+        if penalized.all():
             lower = max(lower, primal - rounding - 0.5 * float((gradient**2 / ridge).sum()))
         else:
             lower = max(lower, value - decrement)
@@ -141,7 +141,7 @@ def smoothed_newton(
                 break
             width *= NARROW
             risk = smoothed(width)
-            value, gradient = _penalised(risk, ridge, w)
+            value, gradient = _penalized(risk, ridge, w)
     return best
 
 
@@ -222,5 +222,5 @@ def _lbfgs(
 
     options = {"maxiter": max(100 * max_iter, 1000), "maxfun": 10**6, "ftol": 1e-3 * tol, "gtol": tol, "maxcor": 20}
     with threadpool_limits(1, user_api="blas"):  # its tiny triangular systems are far slower with threads
-        found = minimize(scaled, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-    return Solution(np.asarray(found.x), float(found.fun) * scale, int(found.nit), bool(found.success), None)
+        optimum = minimize(scaled, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    return Solution(np.asarray(optimum.x), float(optimum.fun) * scale, int(optimum.nit), bool(optimum.success), None)

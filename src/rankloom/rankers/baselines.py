@@ -98,11 +98,11 @@ class BestFeature(LinearRanker):
         if len(np.unique(prefs.weight)) > 1:
             raise ValueError(f"sample_weight goes with metric='pairs' only, not with {self.metric!r}")
         sign = -1.0 if parse_metric(self.metric).name == "swaps" else 1.0
-        found = [
+        rows = [
             evaluate_queries(y, scores, prefs.query, [self.metric], self.policy).values[self.metric]
             for scores in (*X.T, *-X.T)
         ]
-        return np.nan_to_num(sign * np.stack(found)).reshape(2, X.shape[1], -1)
+        return np.nan_to_num(sign * np.stack(rows)).reshape(2, X.shape[1], -1)
 
     def _held_out(self, values: FloatArray, weight: FloatArray) -> FloatArray:
         """The value of each feature in each query, with the direction that the other folds prefer."""

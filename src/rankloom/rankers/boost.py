@@ -194,8 +194,8 @@ class RankBoost(AdditiveRanker):
         self, X: FloatArray, prefs: Preferences, price: FloatArray, watch: _Watch | None
     ) -> list[tuple[int, float, float, float]]:
         """Feature, edge, step and logarithm of the loss of each round."""
-        pool = _Cuts(X, prefs.weight, self.n_thresholds) if self.weak == "threshold" else _Columns(X)
-        if isinstance(pool, _Columns):
+        pool = _Cuts(X, prefs.weight, self.n_thresholds) if self.weak == "threshold" else _LinearFeatures(X)
+        if isinstance(pool, _LinearFeatures):
             self.low_, self.high_ = pool.low, pool.high
         weights = PairWeights(prefs)
         used = np.zeros(X.shape[1], dtype=bool)
@@ -203,10 +203,10 @@ class RankBoost(AdditiveRanker):
         rounds: list[tuple[int, float, float, float]] = []
         for _ in range(self.n_rounds):
             allowed = None if used.sum() < most else used
-            place = _choose(pool.gains(weights.signed), pool.feature, price, used, allowed)
-            if place is None or weights.ordered:
+            weak = _choose(pool.gains(weights.signed), pool.feature, price, used, allowed)
+            if weak is None or weights.ordered:
                 break
-            h = pool.values(place, X)
+            h = pool.values(weak, X)
             if self.alpha == "closed":
                 step = float(np.arctanh(np.clip(weights.signed @ h, -LARGEST, LARGEST)))
             elif self.weak == "threshold":
@@ -214,10 +214,10 @@ class RankBoost(AdditiveRanker):
             else:
                 step = weights.exact_step(h)
             weights.move(step * h)
-            j = int(pool.feature[place])
+            j = int(pool.feature[weak])
             used[j] = True
-            rounds.append((j, pool.edge(place), step, weights.log_loss - weights.first_log_loss))
-            if watch is not None and watch.step(step * pool.values(place, watch.X), self.patience):
+            rounds.append((j, pool.edge(weak), step, weights.log_loss - weights.first_log_loss))
+            if watch is not None and watch.step(step * pool.values(weak, watch.X), self.patience):
                 break
         return rounds
 
@@ -244,13 +244,13 @@ class RankBoost(AdditiveRanker):
 
     def contribution(self, j: int, values: FloatArray) -> FloatArray:
         """What values of feature j add to the score, over all rounds that use it."""
-        mine = self.features_ == j
-        steps = self.alphas_[mine]
+        chosen = self.features_ == j
+        steps = self.alphas_[chosen]
         if not len(steps):
             return np.zeros(len(values))
         if self.weak == "feature":
             return np.asarray(steps.sum() * _linear(values, self.low_[j], self.high_[j]), dtype=np.float64)
-        edges = self.thresholds_[mine]
+        edges = self.thresholds_[chosen]
         order = np.argsort(edges, kind="stable")
         level = np.concatenate([[0.0], np.cumsum(steps[order])])
         return np.asarray(level[np.searchsorted(edges[order], values)], dtype=np.float64)
@@ -272,14 +272,14 @@ class _Cuts:
     def gains(self, signed: FloatArray) -> FloatArray:
         return self._cuts.gains(signed)
 
-    def edge(self, place: int) -> float:
-        return float(self._cuts.edges[place])
+    def edge(self, number: int) -> float:
+        return float(self._cuts.edges[number])
 
-    def values(self, place: int, X: FloatArray) -> FloatArray:
-        return np.asarray(X[:, self.feature[place]] > self._cuts.edges[place], dtype=np.float64)
+    def values(self, number: int, X: FloatArray) -> FloatArray:
+        return np.asarray(X[:, self.feature[number]] > self._cuts.edges[number], dtype=np.float64)
 
 
-class _Columns:
+class _LinearFeatures:
     """Weak rankers that are the features, brought to [0, 1]."""
 
     def __init__(self, X: FloatArray):
@@ -293,11 +293,11 @@ class _Columns:
         _kernels.boost.feature_gains(self._H, signed, gains)
         return gains
 
-    def edge(self, place: int) -> float:
+    def edge(self, number: int) -> float:
         return float("nan")
 
-    def values(self, place: int, X: FloatArray) -> FloatArray:
-        return _linear(X[:, place], self.low[place], self.high[place])
+    def values(self, number: int, X: FloatArray) -> FloatArray:
+        return _linear(X[:, number], self.low[number], self.high[number])
 
 
 def _linear(values: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
@@ -307,8 +307,8 @@ def _linear(values: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray
 
 def _copies(weight: FloatArray) -> IntArray:
     """How often a watched row counts: a row of weight 2 like two, but metrics know no parts of rows."""
-    whole = bool((weight == np.round(weight)).all()) and weight.max() <= _MOST_COPIES
-    return weight.astype(np.int64) if whole else np.ones(len(weight), dtype=np.int64)
+    countable = bool((weight == np.round(weight)).all()) and weight.max() <= _MOST_COPIES
+    return weight.astype(np.int64) if countable else np.ones(len(weight), dtype=np.int64)
 
 
 def _choose(gains: FloatArray, feature: IntArray, price: FloatArray, used: Any, allowed: Any) -> int | None:
@@ -329,8 +329,8 @@ def _choose(gains: FloatArray, feature: IntArray, price: FloatArray, used: Any, 
     best = float(value.max())
     if used.any() and best <= 0:
         return None
-    place = int(np.argmax(value >= best - _TIE * abs(best)))
-    return place if size[place] > _NO_GAIN and best > -np.inf else None
+    first = int(np.argmax(value >= best - _TIE * abs(best)))
+    return first if size[first] > _NO_GAIN and best > -np.inf else None
 
 
 class _Watch:

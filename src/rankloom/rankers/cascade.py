@@ -221,10 +221,10 @@ class SoftCascade(Ranker):
             half = hold_out(problem, 0.5, int(seed))
             if not half.any():
                 continue
-            mine, others = rows.take(half, halved), rows.take(~half, halved)
+            first, second = rows.take(half, halved), rows.take(~half, halved)
             # A half of which the full ranker makes nothing has nothing to lose: it neither places nor judges.
-            if mine.full_quality() > 0 and others.full_quality() > 0:
-                points += [mine.points(others.place(), paid), others.points(mine.place(), paid)]
+            if first.full_quality() > 0 and second.full_quality() > 0:
+                points += [first.points(second.place(), paid), second.points(first.place(), paid)]
         if not points:
             return
         costs, qualities = np.array(points).transpose(1, 0, 2)
@@ -322,9 +322,9 @@ def _by_gain(parts: FloatArray, costs: FloatArray) -> IntArray:
     gain = 2 * left - np.diag(covariance)
     order = np.empty(len(costs), dtype=np.int64)
     open_ = np.ones(len(costs), dtype=bool)
-    for place in range(len(costs)):
+    for position in range(len(costs)):
         worth = np.where(gain > 0, gain / costs, gain * costs)  # of losses the cheaper one is the better, too
-        order[place] = j = int(np.argmax(np.where(open_, worth, -np.inf)))
+        order[position] = j = int(np.argmax(np.where(open_, worth, -np.inf)))
         open_[j] = False
         gain = gain - 2 * covariance[j]
     return order

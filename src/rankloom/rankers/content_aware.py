@@ -166,12 +166,12 @@ class ContentAwareRanker(Ranker):
         risk = ContentRisk(lists, 0.0 if self.visual is None else float(self.gamma), float(self.C))
         first = np.zeros(risk.n_weights) if start is None else start
         if self.solver == "lbfgs":
-            found = smooth(risk, first, self.tol, self.max_passes)
-            if found.gap > self.tol * found.objective and risk.n_passes < self.max_passes:
-                found = min(found, self._finish(risk, found.w), key=lambda fit: fit.gap)
+            fit = smooth(risk, first, self.tol, self.max_passes)
+            if fit.gap > self.tol * fit.objective and risk.n_passes < self.max_passes:
+                fit = min(fit, self._finish(risk, fit.w), key=lambda fit: fit.gap)
         else:
-            found = cutting_planes(risk, first, self.tol, self.max_passes, n_slacks=self.slacks == "n")
-        self._store(found, risk, columns)
+            fit = cutting_planes(risk, first, self.tol, self.max_passes, n_slacks=self.slacks == "n")
+        self._store(fit, risk, columns)
 
     def _finish(self, risk: ContentRisk, start: FloatArray) -> Fit:
         """Where a kink has stopped L-BFGS."""
@@ -179,13 +179,13 @@ class ContentAwareRanker(Ranker):
             return cutting_planes(risk, start, self.tol, self.max_passes, n_slacks=False)
         return sharpen(risk, start, self.tol, self.max_passes)
 
-    def _store(self, found: Fit, risk: ContentRisk, columns: _Columns) -> None:
-        self.coef_[columns.text] = found.w
-        self.objective_, self.gap_, self.n_cuts_ = found.objective, found.gap, found.n_cuts
+    def _store(self, fit: Fit, risk: ContentRisk, columns: _Columns) -> None:
+        self.coef_[columns.text] = fit.w
+        self.objective_, self.gap_, self.n_cuts_ = fit.objective, fit.gap, fit.n_cuts
         self.n_passes_ = risk.n_passes
-        if found.gap > max(self.tol, 1e-6) * found.objective:
+        if fit.gap > max(self.tol, 1e-6) * fit.objective:
             warnings.warn(
-                f"the relative gap is {found.gap / found.objective:.1e} after {risk.n_passes} passes, "
+                f"the relative gap is {fit.gap / fit.objective:.1e} after {risk.n_passes} passes, "
                 f"above tol={self.tol:g}; raise max_passes or tol, or lower C",
                 ConvergenceWarning,
                 stacklevel=6,
@@ -283,11 +283,11 @@ class _Remembering:
 def smoothed(text: FloatArray, graph: Graph, gamma: float) -> FloatArray:
     r"""Text scores of a list, smoothed over its graph: \(\bar z + \|z - \bar z\| \hat y\)."""
     mean = float(text.mean())
-    centred = text - mean
-    size = float(np.linalg.norm(centred))
+    centered = text - mean
+    size = float(np.linalg.norm(centered))
     if size == 0.0:
         return text
-    return np.asarray(mean + size * solve_spherical(graph, centred, gamma).particular)
+    return np.asarray(mean + size * solve_spherical(graph, centered, gamma).particular)
 
 
 class ContentAwareSelection(NamedTuple):

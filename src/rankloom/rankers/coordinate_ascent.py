@@ -123,7 +123,7 @@ class CoordinateAscent(LinearRanker):
             problem.y, self._predict(problem.X, None), problem.groups.codes, self.metric, self.policy
         )[self.metric]
 
-    def _climb_all(self, rows: _Rows, objective: _Objective) -> None:
+    def _climb_all(self, rows: _StandardRows, objective: _Objective) -> None:
         # A generator of its own for each start: more restarts leave the first ones as they are.
         seeds = check_random_state(self.random_state).randint(2**31, size=self.n_restarts)
         ends = []
@@ -136,7 +136,7 @@ class CoordinateAscent(LinearRanker):
         self.coef_[rows.columns] = best.w / rows.scale
         self.coef_ /= np.abs(self.coef_).sum()
 
-    def _climb(self, rows: _Rows, objective: _Objective, w: FloatArray, random: Any) -> _End:
+    def _climb(self, rows: _StandardRows, objective: _Objective, w: FloatArray, random: Any) -> _End:
         """Go over all features, in a new order each time, until a pass gains too little."""
         n_iter, gain = 0, np.inf
         while n_iter < self.max_iter and gain > self.tol:
@@ -155,9 +155,9 @@ class CoordinateAscent(LinearRanker):
                     continue
                 t = _step(u, tau)
                 moved = scores + t * column
-                found = objective.values(moved)
-                if found.sum() > values.sum() + MEASURABLE:  # it is, unless rounding has swapped rows
-                    scores, values = moved, found
+                reached = objective.values(moved)
+                if reached.sum() > values.sum() + MEASURABLE:  # it is, unless rounding has swapped rows
+                    scores, values = moved, reached
                     w[c] += t
             gain = values.sum() - before
         return _End(w, float(values.sum()), n_iter)
@@ -175,7 +175,7 @@ class _End(NamedTuple):
     n_iter: int
 
 
-class _Rows(NamedTuple):
+class _StandardRows(NamedTuple):
     """The rows of the queries that teach something, in an order that depends on nothing but their content.
 
     `Z` has a line for each of `columns`: the features that vary within a query, centred in each, of deviation 1; they
@@ -190,7 +190,7 @@ class _Rows(NamedTuple):
     scale: FloatArray
 
 
-def _canonical(problem: Problem) -> _Rows:
+def _canonical(problem: Problem) -> _StandardRows:
     prefs = preferences(problem.y, problem.groups)
     X, y, query = problem.X[prefs.rows], problem.y[prefs.rows], prefs.query
     largest = np.abs(X).max(axis=0, initial=0.0)
@@ -216,10 +216,10 @@ def _canonical(problem: Problem) -> _Rows:
         X = X[:, columns]
     Z = np.ascontiguousarray(X.T)
     deviation = np.sqrt((Z**2).mean(axis=1)) if Z.size else np.zeros(0)
-    return _Rows(Z / deviation[:, None], y, starts, query, columns, deviation * largest[columns])
+    return _StandardRows(Z / deviation[:, None], y, starts, query, columns, deviation * largest[columns])
 
 
-def _start(rows: _Rows, number: int, random: Any) -> FloatArray:
+def _start(rows: _StandardRows, number: int, random: Any) -> FloatArray:
     """Weights of the scaled features to start from: least squares, then uniform, then random ones."""
     Z, d = rows.Z, len(rows.columns)
     if number >= 2:
@@ -256,7 +256,7 @@ def _policy(policy: str | Policy) -> Policy:
     return POLICIES[policy]
 
 
-def _objective(rows: _Rows, metric: Metric, policy: Policy) -> _Objective | None:
+def _objective(rows: _StandardRows, metric: Metric, policy: Policy) -> _Objective | None:
     """The fast form of a metric where there is one; None if no query's value depends on its order."""
     if not len(rows.y):
         return None
@@ -269,15 +269,15 @@ def _objective(rows: _Rows, metric: Metric, policy: Policy) -> _Objective | None
 class _AnyMetric:
     """A metric through `rankloom.evaluation.metrics`."""
 
-    rows: _Rows
+    rows: _StandardRows
     metric: Metric
     policy: Policy
 
     def values(self, scores: FloatArray) -> FloatArray:
         name = self.metric.name if self.metric.k is None else f"{self.metric.name}@{self.metric.k}"
-        found = evaluate_queries(self.rows.y, scores, self.rows.query, name, self.policy).values[name]
+        values = evaluate_queries(self.rows.y, scores, self.rows.query, name, self.policy).values[name]
         sign = -1.0 if name == "swaps" else 1.0
-        return np.asarray(sign * np.nan_to_num(found) / len(found))
+        return np.asarray(sign * np.nan_to_num(values) / len(values))
 
     def search(self, scores: FloatArray, column: FloatArray, tau: float, values: FloatArray) -> tuple[float, float]:
         return _grid_search(lambda u: float(self.values(scores + _step(u, tau) * column).sum()))
@@ -288,9 +288,9 @@ def _grid_search(value: Callable[[float], float]) -> tuple[float, float]:
     coarse = [value(u) for u in GRID]
     best = _first_best(coarse)
     points = [float(GRID[best]), *(GRID[best] + FINE_GRID)]
-    found = [coarse[best], *(value(u) for u in points[1:])]
-    best = _first_best(found)
-    return points[best], found[best]
+    values = [coarse[best], *(value(u) for u in points[1:])]
+    best = _first_best(values)
+    return points[best], values[best]
 
 
 def _first_best(values: ArrayLike) -> int:
@@ -312,21 +312,21 @@ class _Lists:
     exact: bool
 
     def values(self, scores: FloatArray) -> FloatArray:
-        found: FloatArray = _kernels.ascent.list_values(scores, *self._layout)
-        return found
+        values: FloatArray = _kernels.ascent.list_values(scores, *self._layout)
+        return values
 
     def search(self, scores: FloatArray, column: FloatArray, tau: float, values: FloatArray) -> tuple[float, float]:
         if not self.exact:
             return _grid_search(lambda u: float(self.values(scores + _step(u, tau) * column).sum()))
-        found: tuple[float, float] = _kernels.ascent.line_search(scores, column, tau, *self._layout, values)
-        return found
+        best: tuple[float, float] = _kernels.ascent.line_search(scores, column, tau, *self._layout, values)
+        return best
 
     @property
     def _layout(self) -> tuple[Any, ...]:
         return self.lists, self.scales, self.offsets, self.by_place, self.by_rank, self.ties_above
 
 
-def _lists(rows: _Rows, metric: Metric, policy: Policy) -> _Lists | None:
+def _lists(rows: _StandardRows, metric: Metric, policy: Policy) -> _Lists | None:
     """Lay out a metric: one list a query, or for graded gains one for each step between two gains of a query."""
     ends = np.append(rows.starts[1:], len(rows.y))
     longest = int((ends - rows.starts).max())
@@ -338,19 +338,19 @@ def _lists(rows: _Rows, metric: Metric, policy: Policy) -> _Lists | None:
     lists, scales, offsets, tables, size = [], [], [], [by_rank], len(by_rank)
     n_queries = 0
     for start, end in zip(rows.starts.tolist(), ends.tolist(), strict=True):
-        some, n = gain[start:end], end - start
-        steps = np.flatnonzero(np.diff(some)) + 1
+        gains, n = gain[start:end], end - start
+        steps = np.flatnonzero(np.diff(gains)) + 1
         if not len(steps) or (metric.name == "nDCG" and policy.short == "zero" and metric.k is not None and n < k):
             continue  # the value is the same for every order
         n_queries += 1
         offset = 0
         if metric.name == "MeanNDCG":
-            own = _mean_table(some, by_rank[1 : n + 1])
+            own = _mean_table(gains, by_rank[1 : n + 1])
             offset, size = size, size + len(own)
             tables.append(own)
         for middle in steps.tolist():
             lists.append((start, start + middle, end))
-            scales.append((some[middle - 1] - some[middle]) * _norm(metric, policy, some, by_rank))
+            scales.append((gains[middle - 1] - gains[middle]) * _norm(metric, policy, gains, by_rank))
             offsets.append(offset)
     if not lists:
         return None
@@ -369,15 +369,15 @@ def _lists(rows: _Rows, metric: Metric, policy: Policy) -> _Lists | None:
 
 def _tables(metric: Metric, policy: Policy, ranks: IntArray, k: int) -> tuple[FloatArray, FloatArray]:
     """What the k-th best relevant row counts, and what a rank is worth; both from 1 on."""
-    place = np.append(0.0, np.ones(len(ranks)))
+    by_place = np.append(0.0, np.ones(len(ranks)))
     if metric.name in ("AP", "RR"):
         worth = 1.0 / ranks
-        place = np.append(0.0, ranks if metric.name == "AP" else ranks == 1)
+        by_place = np.append(0.0, ranks if metric.name == "AP" else ranks == 1)
     elif metric.name == "P":
         worth = np.ones(len(ranks))
     else:
         worth = 1.0 / policy.discounts(ranks)
-    return place.astype(np.float64), np.append(0.0, worth * (ranks <= k))
+    return by_place.astype(np.float64), np.append(0.0, worth * (ranks <= k))
 
 
 def _norm(metric: Metric, policy: Policy, gain: FloatArray, by_rank: FloatArray) -> float:

@@ -61,8 +61,8 @@ def golden_vectors(
     rows = np.atleast_2d(np.asarray(X, dtype=np.float64))
     scaled = rows
     if mean is not None or scale is not None:
-        centre, spread = _scaling(mean, scale, rows.shape[1])
-        scaled = (rows - centre) / spread
+        center, spread = _scaling(mean, scale, rows.shape[1])
+        scaled = (rows - center) / spread
     return GoldenVectors(rows, _unnamed(ranker).predict(scaled))
 
 
@@ -86,8 +86,8 @@ def golden_rows(ranker: Ranker, n_random: int = 8, random_state: int = 0) -> Flo
         edges = [np.unique(inner.thresholds_[inner.features_ == j]) for j in range(width)]
         low = np.array([edge[0] if len(edge) else -1.0 for edge in edges])
         high = np.array([edge[-1] if len(edge) else 1.0 for edge in edges])
-        for place in range(max(map(len, edges))):
-            row = np.array([edge[place % len(edge)] if len(edge) else 0.0 for edge in edges])
+        for number in range(max(map(len, edges))):
+            row = np.array([edge[number % len(edge)] if len(edge) else 0.0 for edge in edges])
             rows += [row, np.nextafter(row, np.inf)]
     random = np.random.default_rng(random_state).uniform(-1.0, 1.0, (n_random, width))
     with np.errstate(over="ignore"):  # of a range near the greatest number
@@ -150,10 +150,10 @@ def elasticsearch_model(
         raise ValueError(f"the weight of {names[int(np.argmin(single))]!r} is beyond single precision; scale the rows")
     body: dict[str, Any] = {"type": "model/linear", "definition": dict(zip(names, ranker.coef_.tolist(), strict=True))}
     if mean is not None or scale is not None:
-        centre, spread = _scaling(mean, scale, len(names))
+        center, spread = _scaling(mean, scale, len(names))
         body["feature_normalizers"] = {
-            one: {"standard": {"mean": m, "standard_deviation": s}}
-            for one, m, s in zip(names, centre.tolist(), spread.tolist(), strict=True)
+            feature: {"standard": {"mean": m, "standard_deviation": s}}
+            for feature, m, s in zip(names, center.tolist(), spread.tolist(), strict=True)
         }
     return {"model": {"name": name, "model": body}}
 
@@ -234,7 +234,7 @@ class _Graph:
         """Add an operation; inputs that are no names become constants."""
         from onnx import helper
 
-        names = [one if isinstance(one, str) else self.constant(one) for one in inputs]
+        names = [value if isinstance(value, str) else self.constant(value) for value in inputs]
         name = f"v{len(self.nodes)}" if output is None else output
         self.nodes.append(helper.make_node(kind, names, [name], name=f"{kind} {len(self.nodes)}", **attributes))
         return name
@@ -278,18 +278,18 @@ def _contribution(g: _Graph, ranker: Any, j: int) -> str:
         return g.node("Mul", np.float64(ranker.coef_[j]), g.column(j))
     if not isinstance(ranker, RankBoost):
         raise ValueError(f"a cascade over {type(ranker).__name__} has no ONNX form; use RankBoost or a linear ranker")
-    mine = ranker.features_ == j
-    steps = ranker.alphas_[mine]
+    chosen = ranker.features_ == j
+    steps = ranker.alphas_[chosen]
     if ranker.weak == "feature":
         share = g.share(j, float(ranker.low_[j]), float(ranker.high_[j]))
         return g.node("Mul", steps.sum(), g.node("Clip", share, np.float64(-_FARTHEST), np.float64(_FARTHEST)))
     from onnx import TensorProto
 
-    order = np.argsort(ranker.thresholds_[mine], kind="stable")
+    order = np.argsort(ranker.thresholds_[chosen], kind="stable")
     column = g.node("Unsqueeze", g.column(j), np.array([1]))
-    above = g.node("Greater", column, ranker.thresholds_[mine][order])
-    place = g.node("ReduceSum", g.node("Cast", above, to=TensorProto.INT64), np.array([1]), keepdims=0)
-    return g.node("Gather", np.concatenate([[0.0], np.cumsum(steps[order])]), place, axis=0)
+    above = g.node("Greater", column, ranker.thresholds_[chosen][order])
+    n_below = g.node("ReduceSum", g.node("Cast", above, to=TensorProto.INT64), np.array([1]), keepdims=0)
+    return g.node("Gather", np.concatenate([[0.0], np.cumsum(steps[order])]), n_below, axis=0)
 
 
 def _imbalanced(g: _Graph, ranker: ImbalancedRankBoost) -> str:
@@ -342,21 +342,21 @@ def _check_names(names: Sequence[str], width: int) -> list[str]:
     wrong = [name for name in checked if not isinstance(name, str) or not name]
     if wrong:
         raise ValueError(f"a feature must have a text as its name, got {wrong[0]!r}")
-    double = [name for place, name in enumerate(checked) if name in checked[:place]]
+    double = [name for i, name in enumerate(checked) if name in checked[:i]]
     if double:
         raise ValueError(f"two features are named {double[0]!r}; names must differ")
     return checked
 
 
 def _scaling(mean: ArrayLike | None, scale: ArrayLike | None, width: int) -> tuple[FloatArray, FloatArray]:
-    found = []
+    vectors = []
     for what, given, default in (("mean", mean, 0.0), ("scale", scale, 1.0)):
         values = np.asarray(default if given is None else given, dtype=np.float64)
         if values.shape not in ((), (width,)):
             raise ValueError(f"{what} must be one number a feature: expected {width}, got the shape {values.shape}")
         values = np.broadcast_to(values, (width,)).copy()
         check_finite(values, what)
-        found.append(values)
-    if not (found[1].astype(np.float32) > 0).all():
+        vectors.append(values)
+    if not (vectors[1].astype(np.float32) > 0).all():
         raise ValueError("every scale must be above 0, also in single precision; leave out constant features")
-    return found[0], found[1]
+    return vectors[0], vectors[1]

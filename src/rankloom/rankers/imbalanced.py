@@ -168,13 +168,13 @@ class ImbalancedRankBoost(Ranker):
             if t == 0:
                 moves[:-1] = np.inf  # no restriction on the first term (B5)
             costs = np.where(used, 0.0, price) if len(price) else price
-            objective, place, which, r = _kernels.boost.best_cut(
+            objective, last, which, r = _kernels.boost.best_cut(
                 order, f, weights.signed, H, moves, weights.relative_loss, scale, self.inverted, costs, mirrored
             )
             if r <= 1e-12 or weights.ordered:
                 break
             j, turned = (int(which), False) if which >= 0 else (int(~which), True)
-            alive, theta, omega = order[: place + 1], float(cuts[place]), omega + float(penalties[place])
+            alive, theta, omega = order[: last + 1], float(cuts[last]), omega + float(penalties[last])
             h = np.zeros(len(H))
             h[alive] = _turn(H[alive, j], mirrored) if turned else H[alive, j]
             step = weights.exact_step(h) if self.alpha == "exact" else scale * float(np.arctanh(min(r, LARGEST)))

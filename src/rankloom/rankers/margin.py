@@ -120,7 +120,7 @@ class MarginRanker(LinearRanker):
             risk: PointRisk | PairRisk = pair_risk(_take(problem.X, prefs), prefs, loss)
         else:
             risk = PointRisk(*self._rows(problem, prefs), loss)
-        solution = self._minimise(loss, risk)
+        solution = self._minimize(loss, risk)
         self._store(solution)
 
     def _rows(self, problem: Problem, prefs: Preferences) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -137,11 +137,11 @@ class MarginRanker(LinearRanker):
         rows -= median_shift(rows, prefs, self.shift)
         return rows, weight * prefs.lower, weight * prefs.higher
 
-    def _minimise(self, loss: MarginLoss, risk: PointRisk | PairRisk) -> Solution:
-        penalised = np.ones(risk.n_weights)
+    def _minimize(self, loss: MarginLoss, risk: PointRisk | PairRisk) -> Solution:
+        penalized = np.ones(risk.n_weights)
         if self.pairs == "pointwise":
-            penalised[-1] = 0.0  # the intercept
-        ridge = 2.0 * self.nu * penalised
+            penalized[-1] = 0.0  # the intercept
+        ridge = 2.0 * self.nu * penalized
         if loss is LOSSES["hinge"]:
             if self.penalty == "l2":
                 return smoothed_newton(risk.smoothed, ridge, self.tol, self.max_iter)
@@ -154,10 +154,10 @@ class MarginRanker(LinearRanker):
         if callable(self.penalty):
             return quasi_newton(risks[-1], self._own_penalty, start, self.tol, self.max_iter)
         if self.penalty == "l1" and not by_newton:
-            return sparse_quasi_newton(risks[-1], self.nu * penalised, self.tol, self.max_iter)
+            return sparse_quasi_newton(risks[-1], self.nu * penalized, self.tol, self.max_iter)
         if self.penalty == "l1":
-            for some in risks:
-                solution = proximal_newton(some, self.nu * penalised, start, self.tol, self.max_iter)
+            for stage in risks:
+                solution = proximal_newton(stage, self.nu * penalized, start, self.tol, self.max_iter)
                 start = solution.w
             return solution
         if by_newton:

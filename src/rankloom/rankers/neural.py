@@ -25,7 +25,7 @@ from rankloom.rankers._solve import Solution, newton, quasi_newton
 from rankloom.rankers.base import Problem, Ranker, check_number, warn_nothing_to_learn
 from rankloom.rankers.margin import NEWTON_LIMIT
 
-__all__ = ["NetworkRanker", "NetworkRisk", "ScoreRisk", "Scorer"]
+__all__ = ["NetworkRanker", "NetworkRisk", "ScoreRisk", "ScoringNetwork"]
 
 
 class ScoreRisk(Risk, Protocol):
@@ -35,7 +35,7 @@ class ScoreRisk(Risk, Protocol):
         """The risk and its gradient by score."""
 
 
-class Scorer(NamedTuple):
+class ScoringNetwork(NamedTuple):
     r"""Scores \(f(x) = \lambda \cdot x\), or \(\sum_k v_k \tanh(u_k \cdot x + b_k)\) with `hidden` units.
 
     All weights are one vector: \(\lambda\), or \(u\) (a row a feature), \(b\) and \(v\) one after another. The output
@@ -51,7 +51,7 @@ class Scorer(NamedTuple):
         return (self.n_features + 2) * self.hidden if self.hidden else self.n_features
 
     @property
-    def penalised(self) -> FloatArray:
+    def penalized(self) -> FloatArray:
         """1 for each weight that the penalty counts, 0 for the biases."""
         ones = np.ones(self.n_weights)
         self.layers(ones)[1][:] = 0.0 if self.hidden else 1.0
@@ -97,7 +97,7 @@ class NetworkRisk:
 
     has_hessian = False
 
-    def __init__(self, X: FloatArray, scorer: Scorer, risk: ScoreRisk):
+    def __init__(self, X: FloatArray, scorer: ScoringNetwork, risk: ScoreRisk):
         self.X, self.scorer, self.risk = X, scorer, risk
         self.n_weights = scorer.n_weights
 
@@ -133,7 +133,7 @@ class NetworkRanker(Ranker):
         prefs = preferences(problem.y[rows], groups, weight, query_weight, normalize=self.normalize)
         rows = rows[prefs.rows]
         X, y = problem.X[rows], problem.y[rows]
-        scorer = Scorer(X.shape[1], self.hidden)
+        scorer = ScoringNetwork(X.shape[1], self.hidden)
         for name in ("coef_", "mean_", "scale_", "hidden_coef_", "hidden_bias_", "output_coef_"):
             if hasattr(self, name):  # from an earlier fit with or without a hidden layer
                 delattr(self, name)
@@ -159,9 +159,9 @@ class NetworkRanker(Ranker):
             return newton(risk, np.full_like(start, 2.0 * self.nu), start, self.tol, self.max_iter)
         return quasi_newton(risk, lambda w: (self.nu * float(w @ w), 2.0 * self.nu * w), start, self.tol, self.max_iter)
 
-    def _descend(self, risk: NetworkRisk, scorer: Scorer) -> Solution:
+    def _descend(self, risk: NetworkRisk, scorer: ScoringNetwork) -> Solution:
         """A network: L-BFGS from random weights down to a minimum near them."""
-        ridge = self.nu * scorer.penalised
+        ridge = self.nu * scorer.penalized
         start = scorer.start(self.random_state)
 
         def objective(w: FloatArray) -> tuple[float, FloatArray]:
@@ -173,10 +173,12 @@ class NetworkRanker(Ranker):
         options = {"maxiter": self.max_iter, "maxfun": 10 * self.max_iter, "ftol": self.tol, "gtol": 0.1 * self.tol}
         # With threads the tiny triangular systems inside of L-BFGS cost up to 100 times as much on a busy machine.
         with threadpool_limits(1, user_api="blas"):  # scikit-learn brings threadpoolctl along
-            found = minimize(objective, start, jac=True, method="L-BFGS-B", options={**options, "maxcor": 20})
-        return Solution(np.asarray(found.x), float(found.fun) * scale, int(found.nit), bool(found.success), None)
+            optimum = minimize(objective, start, jac=True, method="L-BFGS-B", options={**options, "maxcor": 20})
+        return Solution(
+            np.asarray(optimum.x), float(optimum.fun) * scale, int(optimum.nit), bool(optimum.success), None
+        )
 
-    def _store(self, solution: Solution, scorer: Scorer) -> None:
+    def _store(self, solution: Solution, scorer: ScoringNetwork) -> None:
         if not solution.converged:
             warnings.warn(
                 f"{type(self).__name__} stopped after {solution.n_iter} steps; raise max_iter, tol or nu",
@@ -198,7 +200,7 @@ class NetworkRanker(Ranker):
         if hasattr(self, "coef_"):
             return np.asarray(X @ self.coef_)
         weights = np.concatenate([self.hidden_coef_.ravel(), self.hidden_bias_, self.output_coef_])
-        return Scorer(*self.hidden_coef_.shape).scores((X - self.mean_) / self.scale_, weights)
+        return ScoringNetwork(*self.hidden_coef_.shape).scores((X - self.mean_) / self.scale_, weights)
 
     def _check_parameters(self) -> None:
         if not (isinstance(self.hidden, int | np.integer) and self.hidden >= 0):

@@ -155,8 +155,8 @@ class OnlineRanker(LinearRanker):
         # Against zero weights every preference has loss 1.
         rounds, known = float(sums[K.ROUNDS]), len(self.reference_) > 0
         losses = {
-            name: float(sums[place]) if known else fallback
-            for name, place, fallback in (
+            name: float(sums[position]) if known else fallback
+            for name, position, fallback in (
                 ("loss", K.REFERENCE_LOSS, rounds),
                 ("squared", K.REFERENCE_SQUARED_LOSS, rounds),
                 ("update", K.REFERENCE_UPDATE_LOSS, float(sums[K.UPDATES])),

@@ -253,12 +253,12 @@ def nearest_neighbors(vectors: ArrayLike, n_neighbors: int = 10, *, distance: st
     rows = rows / unit
     if distance == "cosine":
         rows = _on_sphere(rows)
-    centred = rows - rows.mean(axis=0) if n else rows
-    squares = np.einsum("ij,ij->i", centred, centred)
+    centered = rows - rows.mean(axis=0) if n else rows
+    squares = np.einsum("ij,ij->i", centered, centered)
     slack = 8.0 * (rows.shape[1] + 8) * np.finfo(float).eps * (squares + squares.max(initial=0.0))
     parts = []
     for begin, end in _blocks(n, n):
-        block = squares[begin:end, None] + squares - 2.0 * (centred[begin:end] @ centred.T)
+        block = squares[begin:end, None] + squares - 2.0 * (centered[begin:end] @ centered.T)
         block[np.arange(end - begin), np.arange(begin, end)] = np.inf
         last = np.partition(block, k - 1, axis=1)[:, k - 1] if k else np.full(end - begin, -np.inf)
         source, target = np.nonzero(block <= (last + 2.0 * slack[begin:end])[:, None])

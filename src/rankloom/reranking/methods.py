@@ -64,15 +64,17 @@ def visual_rank(scores: ArrayLike, graph: Graph, *, damping: float = 0.85) -> Fl
     prior = _share(text)
     inverse = np.divide(1.0, graph.degrees, out=np.zeros(len(text)), where=graph.degrees > 0)
     alone = graph.degrees == 0
-    found = prior
+    stationary = prior
     # Each step shrinks the error by the damping at least.
     for _ in range(int(np.ceil(np.log(1e-15) / np.log(max(damping, 1e-15)))) + 1):
-        following = damping * (graph.weights @ (inverse * found) + found[alone].sum() * prior) + (1 - damping) * prior
-        change = float(np.abs(following - found).sum())
-        found = following
+        following = (
+            damping * (graph.weights @ (inverse * stationary) + stationary[alone].sum() * prior) + (1 - damping) * prior
+        )
+        change = float(np.abs(following - stationary).sum())
+        stationary = following
         if change <= 1e-15:
             break
-    return np.asarray(found)
+    return np.asarray(stationary)
 
 
 def bayesian_rerank(
@@ -121,9 +123,9 @@ def bayesian_rerank(
     if distance == "point":
         system = L + strength * sparse.eye_array(n)
         # Conjugate gradients: well conditioned unless the text hardly counts, and then still exact after n steps.
-        found, failed = cg(system, strength * standard, x0=standard, rtol=1e-13, atol=0.0, maxiter=20 * n)
+        reranked, failed = cg(system, strength * standard, x0=standard, rtol=1e-13, atol=0.0, maxiter=20 * n)
         if failed:
-            found = solve(system.toarray(), strength * standard, assume_a="pos")
+            reranked = solve(system.toarray(), strength * standard, assume_a="pos")
     else:
         gaps = standard[:, None] - standard
         counted = gaps != 0
@@ -132,8 +134,8 @@ def bayesian_rerank(
         np.fill_diagonal(pairs, -pairs.sum(axis=1))
         # Constants are free; 1/n in all places holds the mean at 0.
         matrix = L.toarray() + (strength / n) * pairs + 1.0 / n
-        found = solve(matrix, (strength / n) * (1.0 / gaps).sum(axis=1), assume_a="pos")
-    return np.asarray(mean + deviation * found)
+        reranked = solve(matrix, (strength / n) * (1.0 / gaps).sum(axis=1), assume_a="pos")
+    return np.asarray(mean + deviation * reranked)
 
 
 def pseudo_relevance_feedback(
@@ -261,11 +263,11 @@ def rerank(
         raise ValueError(f"candidates must be None or a whole number >= 1, got {candidates!r}")
     function = RERANKERS[method] if isinstance(method, str) else method
 
-    def of_list(some: FloatArray, chosen: FloatArray) -> FloatArray:
+    def of_list(of_query: FloatArray, chosen: FloatArray) -> FloatArray:
         if function is pseudo_relevance_feedback:
-            return np.asarray(function(some, chosen, **options))
+            return np.asarray(function(of_query, chosen, **options))
         graph = knn_graph(chosen, n_neighbors, distance=distance, similarity=similarity, normalize=normalize_graph)
-        return np.asarray(function(some, graph, **options))
+        return np.asarray(function(of_query, graph, **options))
 
     for members in group_rows(qid, len(text)):
         text[members] = reorder_top(text[members], rows[members], candidates, of_list)
@@ -287,11 +289,13 @@ def reorder_top(
         return reorder(scores, rows)
     order = np.argsort(-scores, kind="stable")
     top, rest = order[:candidates], order[candidates:]
-    found = np.empty_like(scores)
-    found[top] = reorder(scores[top], rows[top])
+    reordered = np.empty_like(scores)
+    reordered[top] = reorder(scores[top], rows[top])
     below = scores[rest] - scores[rest[0]]
-    found[rest] = found[top].min() - max(scores[top[-1]] - scores[rest[0]], 1e-6 * float(np.ptp(scores)) or 1.0) + below
-    return found
+    reordered[rest] = (
+        reordered[top].min() - max(scores[top[-1]] - scores[rest[0]], 1e-6 * float(np.ptp(scores)) or 1.0) + below
+    )
+    return reordered
 
 
 def _list(scores: ArrayLike, graph: Graph) -> FloatArray:
@@ -317,7 +321,7 @@ def _standard(text: FloatArray) -> tuple[float, float, FloatArray]:
     if len(text) < 2 or text.min() == text.max():
         return (float(text[0]) if len(text) else 0.0), 0.0, np.zeros_like(text)
     mean = float(text.mean())
-    centred = text - mean
-    largest = float(np.abs(centred).max())
-    deviation = largest * float((centred / largest).std())
-    return mean, deviation, centred / deviation
+    centered = text - mean
+    largest = float(np.abs(centered).max())
+    deviation = largest * float((centered / largest).std())
+    return mean, deviation, centered / deviation

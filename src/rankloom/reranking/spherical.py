@@ -203,9 +203,9 @@ def solve_spherical(
     n_steps = 0
     if spectrum is None and len(graph) > DENSE_LIMIT and gamma > 0:
         parts, n_steps = _lanczos(problem)
-        found = problem.certified(parts, "lanczos", n_steps)
-        if found.residual <= tol and found.norm_error <= 1e-12:
-            return found
+        solution = problem.certified(parts, "lanczos", n_steps)
+        if solution.residual <= tol and solution.norm_error <= 1e-12:
+            return solution
     return problem.certified(_by_spectrum(problem, spectrum), "eigen", n_steps)
 
 
@@ -233,9 +233,9 @@ class _Problem(NamedTuple):
         tiny = np.linalg.norm(means) <= 8.0 * _EPS * np.sqrt(len(means))
         return np.zeros_like(means) if tiny else means, self.c - means
 
-    def certified(self, found: _Found, method: str, n_steps: int) -> SphericalSolution:
+    def certified(self, parts: _Found, method: str, n_steps: int) -> SphericalSolution:
         """Complete a solution to the unit length and measure how well it solves the problem."""
-        null, rest, root = found
+        null, rest, root = parts
         y = particular = null + rest
         if root.hard:
             y = particular + np.sqrt(max(1.0 - float(particular @ particular), 0.0) / len(y))

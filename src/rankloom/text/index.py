@@ -19,7 +19,7 @@ from rankloom.text.postings import Ints, Longs, Occurrences, Segment, Tokens
 from rankloom.text.query import TextQuery, parse_query
 from rankloom.text.stemming import stem
 from rankloom.text.tokens import Phrase, place_terms
-from rankloom.text.vocabulary import Vocabulary
+from rankloom.text.vocabulary import TermNumbers
 
 __all__ = ["K1", "MOST_EXPANSIONS", "B", "TextIndex"]
 
@@ -103,7 +103,7 @@ class TextIndex:
     """
 
     def __init__(self) -> None:
-        self._vocabulary = Vocabulary()
+        self._vocabulary = TermNumbers()
         self._state = _State((), np.empty(0, np.int32), np.empty(0, np.int32), _ALL)
         self.stamp = ""
 
@@ -137,7 +137,7 @@ class TextIndex:
     def nbytes(self) -> int:
         """The memory of its arrays, without the vocabulary."""
         state = self._state
-        return sum(one.nbytes for one in state.segments) + int(state.lengths.nbytes + state.ends.nbytes)
+        return sum(segment.nbytes for segment in state.segments) + int(state.lengths.nbytes + state.ends.nbytes)
 
     def __len__(self) -> int:
         """The number of items with text."""
@@ -164,7 +164,7 @@ class TextIndex:
                 end = int(state.ends[row]) if row < len(state.ends) else 0
             terms.extend(map(number, placed.terms))
             rows.extend(repeat(row, len(placed.terms)))
-            places.extend([end + place for place in placed.places] if end else placed.places)
+            places.extend([end + position for position in placed.places] if end else placed.places)
             added[row] = added.get(row, 0) + placed.length
             ends[row] = end + placed.length + 1  # a place is left out, so that no phrase crosses two texts
         state = state.grown(max(n_items, max(added, default=-1) + 1))
@@ -173,7 +173,7 @@ class TextIndex:
             lengths, all_ends = state.lengths.copy(), state.ends.copy()
             lengths[changed] += np.fromiter(added.values(), np.int32, len(added))
             all_ends[changed] = np.fromiter(ends.values(), np.int32, len(ends))
-            fresh = Tokens(*(np.frombuffer(one, np.int32) for one in (terms, rows, places)))
+            fresh = Tokens(*(np.frombuffer(column, np.int32) for column in (terms, rows, places)))
             segments, moved = _taken(state, changed)
             tokens = Tokens(*(np.concatenate(part) for part in zip(*moved, fresh, strict=True)))
             state = _State(_settled([*segments, Segment.from_tokens(tokens)]), lengths, all_ends, state.counted)
@@ -196,9 +196,9 @@ class TextIndex:
         query, state = _parsed(query), self._state
         scores = np.zeros(len(state.lengths), np.float32)
         parts = self._parts(state, query)
-        for _, found in parts:
-            weight = _weight(state, found)
-            for rows, counts in found:
+        for _, occurrences in parts:
+            weight = _weight(state, occurrences)
+            for rows, counts in occurrences:
                 scores[rows] = scores.take(rows) + _contributions(weight, counts, state.norms.take(rows))
         if query.phrases or query.minus or query.minus_prefixes:
             scores[~self._matches(state, query, parts)] = 0.0
@@ -208,10 +208,10 @@ class TextIndex:
         """Whether an item has every phrase of a query and no minus word; plain words and prefixes do not matter."""
         query, state = _parsed(query), self._state
         parts = self._parts(state, TextQuery(phrases=query.phrases))
-        found = _sized(self._matches(state, query, parts), n_items)
+        matches = _sized(self._matches(state, query, parts), n_items)
         if not query.phrases:
-            found[len(state.lengths) :] = True
-        return found
+            matches[len(state.lengths) :] = True
+        return matches
 
     def excluded(self, query: str | TextQuery, n_items: int | None = None) -> Flags:
         """Whether an item has a minus word of a query."""
@@ -224,11 +224,11 @@ class TextIndex:
         if not 0 <= row < len(state.lengths) or not self._matches(state, query, parts)[row]:
             return []
         contributions = []
-        for label, found in parts:
-            for rows, counts in found:
+        for label, occurrences in parts:
+            for rows, counts in occurrences:
                 at = int(np.searchsorted(rows, row))
                 if at < len(rows) and rows[at] == row:
-                    part = _contributions(_weight(state, found), counts[at : at + 1], state.norms[row : row + 1])
+                    part = _contributions(_weight(state, occurrences), counts[at : at + 1], state.norms[row : row + 1])
                     contributions.append((label, float(part[0])))
         return contributions
 
@@ -245,9 +245,9 @@ class TextIndex:
 
     def _prefix(self, state: _State, prefix: str, most: int | None = None) -> list[Occurrences]:
         numbers = self._vocabulary.starting(prefix)
-        whole = self._vocabulary.numbers.get(stem(prefix))  # horse* means horses, whose term is hors
-        if whole is not None and whole not in numbers:
-            numbers.append(whole)
+        stemmed = self._vocabulary.numbers.get(stem(prefix))  # horse* means horses, whose term is hors
+        if stemmed is not None and stemmed not in numbers:
+            numbers.append(stemmed)
         if most is not None and len(numbers) > most:
             frequencies = _frequencies(state, numbers)
             numbers = [numbers[i] for i in np.argsort(-frequencies, kind="stable")[:most]]
@@ -261,13 +261,13 @@ class TextIndex:
 
     def _matches(self, state: _State, query: TextQuery, parts: Sequence[_Part]) -> Flags:
         matches = ~self._excluded(state, query)
-        for _, found in parts[len(parts) - len(query.phrases) :]:
-            matches &= _flags(found, len(state.lengths))
+        for _, occurrences in parts[len(parts) - len(query.phrases) :]:
+            matches &= _flags(occurrences, len(state.lengths))
         return matches
 
     def _excluded(self, state: _State, query: TextQuery) -> Flags:
-        unwanted = [one for phrase in query.minus for one in self._phrase(state, phrase)]
-        unwanted += [one for prefix in query.minus_prefixes for one in self._prefix(state, prefix)]
+        unwanted = [occurrences for phrase in query.minus for occurrences in self._phrase(state, phrase)]
+        unwanted += [occurrences for prefix in query.minus_prefixes for occurrences in self._prefix(state, prefix)]
         return _flags(unwanted, len(state.lengths))
 
     # On disk ---------------------------------------------------------------------------------------------------------
@@ -284,7 +284,7 @@ class TextIndex:
         """Read what `save` wrote; its `stamp` is kept. A damaged file is a ValueError: build the index again."""
         stored = storage.read(path)
         index = cls()
-        index._vocabulary = Vocabulary(stored.terms)
+        index._vocabulary = TermNumbers(stored.terms)
         index._state = _State((stored.segment,), stored.lengths, stored.ends, _ALL)
         index.stamp = stored.stamp
         return index
@@ -294,9 +294,9 @@ def _parsed(query: str | TextQuery) -> TextQuery:
     return parse_query(query) if isinstance(query, str) else query
 
 
-def _weight(state: _State, found: Sequence[Occurrences]) -> np.float32:
+def _weight(state: _State, occurrences: Sequence[Occurrences]) -> np.float32:
     """(k1 + 1) times the inverse document frequency."""
-    n = sum(int(np.searchsorted(one.rows, state.counted)) for one in found)
+    n = sum(int(np.searchsorted(part.rows, state.counted)) for part in occurrences)
     return np.float32((K1 + 1.0) * log(1.0 + (state.n_texts - n + 0.5) / (n + 0.5)))
 
 
@@ -310,17 +310,17 @@ def _contributions(weight: np.float32, counts: Ints, norms: Scores) -> Scores:
 
 def _frequencies(state: _State, numbers: Sequence[int]) -> Longs:
     """How many of the counted items have each term."""
-    found = [
+    frequencies = [
         sum(int(np.searchsorted(segment.occurrences(number).rows, state.counted)) for segment in state.segments)
         for number in numbers
     ]
-    return np.array(found, dtype=np.int64)
+    return np.array(frequencies, dtype=np.int64)
 
 
-def _flags(found: Iterable[Occurrences], n: int) -> Flags:
+def _flags(occurrences: Iterable[Occurrences], n: int) -> Flags:
     flags = np.zeros(n, bool)
-    for one in found:
-        flags[one.rows] = True
+    for part in occurrences:
+        flags[part.rows] = True
     return flags
 
 
@@ -348,7 +348,7 @@ def _taken(state: _State, rows: Longs) -> tuple[list[Segment], list[Tokens]]:
 
 def _settled(segments: Sequence[Segment]) -> tuple[Segment, ...]:
     """Merge the smallest until each has at least twice the postings of the next: few segments, seldom merged."""
-    by_size = sorted((one for one in segments if len(one.rows)), key=lambda one: -len(one.rows))
+    by_size = sorted((segment for segment in segments if len(segment.rows)), key=lambda segment: -len(segment.rows))
     at = len(by_size) - 1
     while at > 0:
         at -= 1

@@ -74,7 +74,7 @@ class Segment:
         """One segment of several that share no row."""
         if len(segments) == 1:
             return segments[0]
-        parts = zip(*(one.tokens() for one in segments), strict=True)
+        parts = zip(*(segment.tokens() for segment in segments), strict=True)
         return cls.from_tokens(Tokens(*(np.concatenate(part) for part in parts)))
 
     @property
@@ -120,11 +120,11 @@ class Segment:
 
     def group(self, terms: Sequence[int]) -> Occurrences:
         """The postings of several terms as if they were one."""
-        found = [self.occurrences(term) for term in terms]
-        if len(found) == 1:
-            return found[0]
-        rows = np.concatenate([self.rows[:0], *(one.rows for one in found)])
-        counts = np.concatenate([self.counts[:0], *(one.counts for one in found)])
+        parts = [self.occurrences(term) for term in terms]
+        if len(parts) == 1:
+            return parts[0]
+        rows = np.concatenate([self.rows[:0], *(part.rows for part in parts)])
+        counts = np.concatenate([self.counts[:0], *(part.counts for part in parts)])
         totals = np.bincount(rows, counts)
         rows = np.flatnonzero(totals).astype(np.int32)
         return Occurrences(rows, totals[rows].astype(np.int32))
@@ -134,14 +134,14 @@ class Segment:
         if len(terms) == 1:
             return self.occurrences(terms[0])
         pairs = sorted(zip(terms, offsets, strict=True), key=lambda pair: len(self.occurrences(pair[0]).rows))
-        found = self._placed(*pairs[0])
+        starts_at = self._placed(*pairs[0])
         for pair in pairs[1:]:
-            if not len(found):
+            if not len(starts_at):
                 break
             others = self._placed(*pair)
-            at = np.minimum(np.searchsorted(others, found), max(len(others) - 1, 0))
-            found = found[others[at] == found] if len(others) else others
-        starts = _run_starts(rows := (found >> 32).astype(np.int32))
+            at = np.minimum(np.searchsorted(others, starts_at), max(len(others) - 1, 0))
+            starts_at = starts_at[others[at] == starts_at] if len(others) else others
+        starts = _run_starts(rows := (starts_at >> 32).astype(np.int32))
         return Occurrences(rows[starts[:-1]], np.diff(starts).astype(np.int32))
 
     def _placed(self, term: int, offset: int) -> Longs:

@@ -74,10 +74,10 @@ def parse_query(text: str) -> TextQuery:
     nothing = Phrase((), ())
     return TextQuery(
         words=tuple(words)[:MOST_PARTS],
-        prefixes=tuple(one for one in prefixes if one)[:MOST_PREFIXES],
-        phrases=tuple(one for one in phrases if one != nothing)[:MOST_PARTS],
-        minus=tuple(one for one in minus if one != nothing)[:MOST_PARTS],
-        minus_prefixes=tuple(one for one in minus_prefixes if one)[:MOST_PREFIXES],
+        prefixes=tuple(prefix for prefix in prefixes if prefix)[:MOST_PREFIXES],
+        phrases=tuple(phrase for phrase in phrases if phrase != nothing)[:MOST_PARTS],
+        minus=tuple(phrase for phrase in minus if phrase != nothing)[:MOST_PARTS],
+        minus_prefixes=tuple(prefix for prefix in minus_prefixes if prefix)[:MOST_PREFIXES],
     )
 
 

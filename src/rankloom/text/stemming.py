@@ -72,7 +72,7 @@ def _singular(word: str) -> str:
 
 
 def _verb(word: str) -> str:
-    ending = next((one for one in ("ing", "ed") if word.endswith(one)), "")
+    ending = next((suffix for suffix in ("ing", "ed") if word.endswith(suffix)), "")
     base = word[: len(word) - len(ending)]
     if not ending or len(base) < 3 or "v" not in _shape(base) or (ending == "ed" and base.endswith("e")):
         return word

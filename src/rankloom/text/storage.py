@@ -64,20 +64,20 @@ def _bytes(text: str) -> NDArray[np.uint8]:
     return np.frombuffer(text.encode(), np.uint8)
 
 
-def _checked(found: dict[str, NDArray[Any]]) -> Stored:
+def _checked(arrays: dict[str, NDArray[Any]]) -> Stored:
     for name, kind in (_SEGMENT | _OTHERS).items():
-        if found[name].dtype != np.dtype(kind) or found[name].ndim != 1:
+        if arrays[name].dtype != np.dtype(kind) or arrays[name].ndim != 1:
             raise ValueError(f"{name} is an array of another kind")
-    if found["versions"].tolist() != [FORMAT, VERSION]:
-        raise ValueError(f"it has the version {found['versions'].tolist()}, not {[FORMAT, VERSION]}")
-    segment = Segment(**{name: found[name] for name in _SEGMENT})
-    vocabulary = found["vocabulary"].tobytes().decode()
+    if arrays["versions"].tolist() != [FORMAT, VERSION]:
+        raise ValueError(f"it has the version {arrays['versions'].tolist()}, not {[FORMAT, VERSION]}")
+    segment = Segment(**{name: arrays[name] for name in _SEGMENT})
+    vocabulary = arrays["vocabulary"].tobytes().decode()
     stored = Stored(
         terms=vocabulary.split("\n") if vocabulary else [],
         segment=segment,
-        lengths=found["lengths"],
-        ends=found["ends"],
-        stamp=found["stamp"].tobytes().decode(),
+        lengths=arrays["lengths"],
+        ends=arrays["ends"],
+        stamp=arrays["stamp"].tobytes().decode(),
     )
     if not len(set(stored.terms)) == len(stored.terms) == len(segment.terms) or "" in stored.terms:
         raise ValueError("its vocabulary does not fit")

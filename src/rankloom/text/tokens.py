@@ -115,22 +115,22 @@ def place_terms(text: str) -> PlacedTerms:
         return PlacedTerms(words, list(range(len(words))), len(words))
     terms: list[str] = []
     places: list[int] = []
-    place = 0
+    position = 0
     for kind, parts in _pieces(text):
         if kind == "word":
             terms.append(stem(parts[0]))
-            places.append(place)
-            place += 1
+            places.append(position)
+            position += 1
             continue
         if kind == "hangul":
-            found = _hangul(parts)
+            placed = _hangul(parts)
         else:
-            found = [(term, i) for i, part in enumerate(parts) for term in (part, "".join(parts[i : i + 2]))]
-            found.pop()  # the last character starts no pair
-        terms.extend(term for term, _ in found)
-        places.extend(place + i for _, i in found)
-        place += len(parts)
-    return PlacedTerms(terms, places, place)
+            placed = [(term, i) for i, part in enumerate(parts) for term in (part, "".join(parts[i : i + 2]))]
+            placed.pop()  # the last character starts no pair
+        terms.extend(term for term, _ in placed)
+        places.extend(position + i for _, i in placed)
+        position += len(parts)
+    return PlacedTerms(terms, places, position)
 
 
 def query_terms(text: str) -> list[str]:
@@ -158,12 +158,12 @@ def phrase_terms(text: str) -> Phrase:
     """
     terms: list[str] = []
     offsets: list[int] = []
-    place = 0
+    position = 0
     for kind, parts in _pieces(text):
-        found = [stem(parts[0])] if kind == "word" else _pairs(parts)
-        terms.extend(found)
-        offsets.extend(range(place, place + len(found)))
-        place += 1 if kind == "word" else len(parts)
+        stems = [stem(parts[0])] if kind == "word" else _pairs(parts)
+        terms.extend(stems)
+        offsets.extend(range(position, position + len(stems)))
+        position += 1 if kind == "word" else len(parts)
     return Phrase(tuple(terms), tuple(offsets))
 
 
@@ -203,7 +203,10 @@ def _pieces(text: str) -> Iterator[tuple[str, list[str]]]:
     for piece in _PIECES.finditer(classes):
         start, end = piece.span()
         if piece.lastgroup == "run" and "m" in piece[0]:
-            yield "run", [folded[start + one.start() : start + one.end()] for one in _CLUSTERS.finditer(piece[0])]
+            yield (
+                "run",
+                [folded[start + cluster.start() : start + cluster.end()] for cluster in _CLUSTERS.finditer(piece[0])],
+            )
         elif piece.lastgroup == "word":
             yield "word", [folded[start : min(end, start + LONGEST_WORD)]]
         else:
@@ -216,9 +219,9 @@ def _pairs(parts: list[str]) -> list[str]:
 
 def _hangul(parts: list[str]) -> list[tuple[str, int]]:
     """The word, its first syllable and its pairs, each once at a place."""
-    whole = ("".join(parts)[:LONGEST_WORD], 0)
+    joined = ("".join(parts)[:LONGEST_WORD], 0)
     pairs = [(pair, i) for i, pair in enumerate(_pairs(parts))]
-    return list(dict.fromkeys([whole, (parts[0], 0), *pairs]))
+    return list(dict.fromkeys([joined, (parts[0], 0), *pairs]))
 
 
 def _with_few_marks(text: str) -> str:

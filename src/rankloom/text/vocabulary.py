@@ -5,10 +5,10 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable
 
-__all__ = ["Vocabulary"]
+__all__ = ["TermNumbers"]
 
 
-class Vocabulary:
+class TermNumbers:
     """Terms and their numbers, in the order in which they came; it only grows."""
 
     def __init__(self, terms: Iterable[str] = ()):
@@ -18,11 +18,11 @@ class Vocabulary:
 
     def number(self, term: str) -> int:
         """The number of a term, a new one if need be."""
-        found = self.numbers.get(term)
-        if found is None:
-            found = self.numbers[term] = len(self.terms)
+        number = self.numbers.get(term)
+        if number is None:
+            number = self.numbers[term] = len(self.terms)
             self.terms.append(term)  # after its number, which a search in another thread may ask for
-        return found
+        return number
 
     def starting(self, prefix: str) -> list[int]:
         """The numbers of the terms that start so, in their alphabetical order."""

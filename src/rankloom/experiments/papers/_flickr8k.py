@@ -32,9 +32,9 @@ from rankloom.media import MediaError, read_image
 __all__ = [
     "CLASSICAL",
     "FEATURES",
+    "CaptionIndex",
     "Flickr8k",
     "Task",
-    "TextIndex",
     "caption_task",
     "principal_components",
     "read_flickr8k",
@@ -125,19 +125,19 @@ def _singular(word: str) -> str:
 
 def read_flickr8k(folder: str | os.PathLike[str]) -> Flickr8k:
     """Read captions and judgements; the pictures are read by `visual_vectors`."""
-    place = Path(folder)
-    missing = [name for name in FILES if not (place / name).exists()]
+    root = Path(folder)
+    missing = [name for name in FILES if not (root / name).exists()]
     if missing:
-        raise ValueError(f"{place} has no {missing[0]}; --data names the folder of Flickr8k with {', '.join(FILES)}")
-    images = [row["image"] for row in _rows(place / "images.csv", ["image"])]
+        raise ValueError(f"{root} has no {missing[0]}; --data names the folder of Flickr8k with {', '.join(FILES)}")
+    images = [row["image"] for row in _rows(root / "images.csv", ["image"])]
     number = {name: i for i, name in enumerate(images)}
     captions: list[dict[int, str]] = [{} for _ in images]
-    for row in _rows(place / "captions.tsv", ["image", "caption_no", "caption"]):
+    for row in _rows(root / "captions.tsv", ["image", "caption_no", "caption"]):
         if row["image"] in number:
             captions[number[row["image"]]][int(row["caption_no"])] = row["caption"]
-    poor = next((name for name, some in zip(images, captions, strict=True) if len(some) < 2), None)
+    poor = next((name for name, texts in zip(images, captions, strict=True) if len(texts) < 2), None)
     if poor is not None:
-        raise ValueError(f"{place / 'captions.tsv'}: {poor} needs at least two captions, one to index and one to hide")
+        raise ValueError(f"{root / 'captions.tsv'}: {poor} needs at least two captions, one to index and one to hide")
     grades: dict[tuple[int, int], dict[int, int]] = {}
 
     def judge(row: dict[str, str], grade: int) -> None:
@@ -146,11 +146,11 @@ def read_flickr8k(folder: str | os.PathLike[str]) -> Flickr8k:
             grades.setdefault((number[name], int(which)), {})[number[row["image"]]] = grade
 
     experts = ["expert1", "expert2", "expert3"]
-    for row in _rows(place / "expert_judgments.tsv", ["image", "caption_id", *experts]):
+    for row in _rows(root / "expert_judgments.tsv", ["image", "caption_id", *experts]):
         judge(row, _EXPERT[sorted(int(row[expert]) for expert in experts)[1]])
-    for row in _rows(place / "crowdflower_judgments.tsv", ["image", "caption_id", "frac_yes"]):
+    for row in _rows(root / "crowdflower_judgments.tsv", ["image", "caption_id", "frac_yes"]):
         judge(row, round(3 * float(row["frac_yes"])))
-    return Flickr8k(place, images, captions, grades)
+    return Flickr8k(root, images, captions, grades)
 
 
 def _rows(path: Path, columns: Sequence[str]) -> Iterator[dict[str, str]]:
@@ -165,7 +165,7 @@ def _rows(path: Path, columns: Sequence[str]) -> Iterator[dict[str, str]]:
             raise ValueError(f"{path}, line {rows.line_num}: {error}") from error
 
 
-class TextIndex:
+class CaptionIndex:
     """Texts as bags of terms, and features of a query for each of them; nothing else is known of the pictures.
 
     Parameters
@@ -199,23 +199,23 @@ class TextIndex:
     def expansion(self, query: Sequence[str], n_terms: int = 20) -> dict[str, float]:
         """Related terms by Rocchio: those with most tf-idf in texts that hold the query's, weighed up to 1."""
         score = self.bm25(dict(Counter(query)))
-        centre = np.asarray(self.tf_idf.T @ (score / np.maximum(self.norm, 1e-12)))
+        center = np.asarray(self.tf_idf.T @ (score / np.maximum(self.norm, 1e-12)))
         names = [*self.vocabulary]
-        best = [i for i in np.argsort(-centre, kind="stable")[:n_terms] if centre[i] > 0]
-        return {names[i]: float(centre[i] / centre[best[0]]) for i in best}
+        best = [i for i in np.argsort(-center, kind="stable")[:n_terms] if center[i] > 0]
+        return {names[i]: float(center[i] / center[best[0]]) for i in best}
 
     def features(self, query: Sequence[str], rows: Rows = EVERY) -> FloatArray:
         """One row a text (or for some of them), one column for each of `FEATURES`."""
         wanted = Counter(query)
         known = [term for term in wanted if term in self.vocabulary]
-        columns = [self.vocabulary[term] for term in known]
+        numbers = [self.vocabulary[term] for term in known]
         times = np.array([float(wanted[term]) for term in known])
-        tf = self.tf[rows][:, columns].toarray()
-        idf, share = self.idf[columns], self.share[columns]
+        tf = self.tf[rows][:, numbers].toarray()
+        idf, share = self.idf[numbers], self.share[numbers]
         length = self.length[rows]
         within = tf / np.maximum(length, 1.0)[:, None]
         expansion = self.expansion(query)
-        found: list[FloatArray] = [
+        columns: list[FloatArray] = [
             tf @ times,
             np.log1p(tf) @ times,
             within @ times,
@@ -231,7 +231,7 @@ class TextIndex:
             self.bm25(expansion, rows=rows),
             self._cosine(expansion, rows),
         ]
-        return np.column_stack(found)
+        return np.column_stack(columns)
 
     def _cosine(self, weights: dict[str, float], rows: Rows) -> FloatArray:
         columns = [self.vocabulary[term] for term in weights]
@@ -243,15 +243,15 @@ class TextIndex:
         """What depends on the order of terms: earliness of the first match, length, phrase, neighbouring pairs."""
         asked, pairs = set(query), set(pairwise(query))
         phrase = " ".join(["", *query, ""])
-        found = np.zeros((4, len(rows)))
+        columns = np.zeros((4, len(rows)))
         for i, row in enumerate(rows):
             text = self.texts[row]
-            first = next((place for place, term in enumerate(text) if term in asked), len(text))
-            found[0, i] = 1.0 - first / max(len(text), 1) if text else 0.0
-            found[2, i] = phrase in " ".join(["", *text, ""])
-            found[3, i] = len(pairs & set(pairwise(text))) / max(len(pairs), 1)
-        found[1] = self.length[rows]
-        return [*found]
+            first = next((position for position, term in enumerate(text) if term in asked), len(text))
+            columns[0, i] = 1.0 - first / max(len(text), 1) if text else 0.0
+            columns[2, i] = phrase in " ".join(["", *text, ""])
+            columns[3, i] = len(pairs & set(pairwise(text))) / max(len(pairs), 1)
+        columns[1] = self.length[rows]
+        return [*columns]
 
 
 def word_task(
@@ -266,12 +266,12 @@ def word_task(
     n_candidates : pictures of a list: those with the word in their text first, then those with related words.
     relevant : a word is a query if so many pictures have it in two captions at least.
     """
-    shown = [int(random.choice(sorted(some))) for some in source.terms]
-    index = TextIndex([some[number] for some, number in zip(source.terms, shown, strict=True)])
-    held = [Counter(term for text in some.values() for term in set(text)) for some in source.terms]
+    shown = [int(random.choice(sorted(captions))) for captions in source.terms]
+    index = CaptionIndex([captions[number] for captions, number in zip(source.terms, shown, strict=True)])
+    held = [Counter(term for text in captions.values() for term in set(text)) for captions in source.terms]
     hidden = [
-        Counter(term for number, text in some.items() if number != number_shown for term in set(text))
-        for some, number_shown in zip(source.terms, shown, strict=True)
+        Counter(term for number, text in captions.items() if number != number_shown for term in set(text))
+        for captions, number_shown in zip(source.terms, shown, strict=True)
     ]
     spread = Counter(term for counts in held for term, count in counts.items() if count >= 2)
     lists = []
@@ -298,11 +298,11 @@ def caption_task(source: Flickr8k, random: np.random.RandomState, *, least: int 
     for image, number in source.grades:
         asked.setdefault(image, []).append(source.terms[image][number])
     texts = []
-    for image, some in enumerate(source.terms):
-        others = [text for _, text in sorted(some.items()) if text not in asked.get(image, ())]
+    for image, captions in enumerate(source.terms):
+        others = [text for _, text in sorted(captions.items()) if text not in asked.get(image, ())]
         drawn = int(random.randint(len(others))) if others else -1
         texts.append(others[drawn] if others else [])
-    index = TextIndex(texts)
+    index = CaptionIndex(texts)
     lists = []
     for (image, number), grades in sorted(queries.items()):
         rows = np.array([*grades], dtype=np.int64)
@@ -314,7 +314,7 @@ def caption_task(source: Flickr8k, random: np.random.RandomState, *, least: int 
 
 def _task(name: str, source: Flickr8k, lists: Sequence[tuple[str, IntArray, FloatArray, FloatArray]]) -> Task:
     """Put together the lists that have pictures of two grades."""
-    useful = [one for one in lists if len(one[3]) and np.ptp(one[3]) > 0]
+    useful = [entry for entry in lists if len(entry[3]) and np.ptp(entry[3]) > 0]
     if not useful:
         raise ValueError(f"{source.folder} has no query for the task {name!r} with pictures of two grades")
     image = np.concatenate([rows for _, rows, _, _ in useful]).astype(np.int64)
@@ -345,14 +345,15 @@ def visual_vectors(
     sizes = [(source.folder / "images" / name).stat().st_size for name in source.images]
     versions = [get_descriptor(name).version for name in ("semantic", *CLASSICAL)]
     key = hashlib.sha256(repr((source.images, sizes, CLASSICAL, versions)).encode()).hexdigest()[:16]
-    place = default_cache() if cache is None else Path(cache)
-    file = place / f"flickr8k-{key}.npy"
+    folder = default_cache() if cache is None else Path(cache)
+    file = folder / f"flickr8k-{key}.npy"
     if file.exists():
         packed = np.load(file)
     else:
         packed = np.stack([_describe(source.folder / "images" / name, progress) for name in source.images])
-        place.mkdir(parents=True, exist_ok=True)
-        _save(file, packed)
+        folder.mkdir(parents=True, exist_ok=True)
+        with atomic_write(file) as out:
+            np.save(out, packed)
     widths = [get_descriptor(name).dimension for name in ("semantic", *CLASSICAL)]
     semantic, *classical = np.split(packed, np.cumsum(widths)[:-1], axis=1)
     return {"semantic": _unit(semantic), "classical": np.hstack([_unit(block) for block in classical])}
@@ -369,16 +370,11 @@ def _describe(path: Path, progress: Callable[[str], None]) -> NDArray[np.float32
     return np.concatenate([embedding, *(described[name] for name in CLASSICAL)])
 
 
-def _save(file: Path, array: NDArray[Any]) -> None:
-    with atomic_write(file) as out:
-        np.save(out, array)
-
-
 def _unit(block: NDArray[Any]) -> FloatArray:
     """Centred, with a mean squared distance of 1 between pictures: then descriptors count alike when joined."""
-    centred = np.asarray(block, dtype=np.float64) - block.mean(axis=0, dtype=np.float64)
-    size = float(np.sqrt(2.0 * (centred * centred).sum(axis=1).mean()))
-    return np.asarray(centred / size) if size > 0 else centred
+    centerd = np.asarray(block, dtype=np.float64) - block.mean(axis=0, dtype=np.float64)
+    size = float(np.sqrt(2.0 * (centerd * centerd).sum(axis=1).mean()))
+    return np.asarray(centerd / size) if size > 0 else centerd
 
 
 def principal_components(vectors: FloatArray, n_components: int = 128) -> FloatArray:

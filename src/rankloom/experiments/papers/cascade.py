@@ -18,6 +18,7 @@ from sklearn.utils import check_random_state
 from rankloom.core import FloatArray, IntArray, RankingData
 from rankloom.datasets import make_weak_models
 from rankloom.evaluation.metrics import evaluate
+from rankloom.experiments.papers import Finding
 from rankloom.features import Features
 from rankloom.rankers import ImbalancedRankBoost, RankBoost, SoftCascade
 
@@ -26,8 +27,7 @@ __all__ = [
     "METHODS",
     "PAPER",
     "CascadeReport",
-    "Concept",
-    "Finding",
+    "ConceptOutputs",
     "Point",
     "findings",
     "generated_concepts",
@@ -43,7 +43,7 @@ _ROUNDS = (1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 25, 32, 40, 50, 64, 80, 100)
 
 
 @dataclass(frozen=True)
-class Concept:
+class ConceptOutputs:
     """The outputs of weak models for one concept: to boost on, to place cut-offs by, and to test, lazily."""
 
     name: str
@@ -78,7 +78,7 @@ class CascadeReport:
 
     def speedup(self, metric: str, rounds: int = 10) -> list[float]:
         """For each concept: how many times fewer evaluations Imbalanced RankBoost needs for RankBoost's quality."""
-        found = []
+        speedups = []
         for concept, curve in self.curves["RankBoost"].items():
             target = curve[_ROUNDS.index(rounds)]
             reached = [
@@ -86,26 +86,32 @@ class CascadeReport:
                 for point in self.curves["Imbalanced RankBoost"][concept]
                 if point.quality[metric] >= target.quality[metric]
             ]
-            found.append(target.evaluations / min(reached) if reached else float("nan"))
-        return found
+            speedups.append(target.evaluations / min(reached) if reached else float("nan"))
+        return speedups
 
     def saving(self, metric: str = "AP@100", loss: float = 0.02) -> list[tuple[float, float]]:
         """For each concept: times fewer evaluations and times less wall time of the soft cascade, within a loss."""
-        found = []
+        savings = []
         for curve in self.curves["soft cascade"].values():
             full = curve[-1]
             within = [point for point in curve if point.quality[metric] >= (1 - loss) * full.quality[metric]]
             best = min(within, key=lambda point: point.evaluations)
-            found.append((full.evaluations / best.evaluations, full.seconds / best.seconds))
-        return found
+            savings.append((full.evaluations / best.evaluations, full.seconds / best.seconds))
+        return savings
+
+    def at_the_end(self, method: str) -> tuple[float, dict[str, float]]:
+        """Evaluations an item and AP at each depth after all rounds, as means over the concepts."""
+        last = [curve[-1] for curve in self.curves[method].values()]
+        means = {metric: sum(point.quality[metric] for point in last) / len(last) for metric in DEPTHS}
+        return sum(point.evaluations for point in last) / len(last), means
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
 
         def plain(curves: Mapping[str, Mapping[str, Curve]]) -> dict[str, Any]:
             return {
-                name: {concept: [point._asdict() for point in curve] for concept, curve in found.items()}
-                for name, found in curves.items()
+                name: {concept: [point._asdict() for point in curve] for concept, curve in by_concept.items()}
+                for name, by_concept in curves.items()
             }
 
         return {
@@ -128,14 +134,6 @@ def mean_curve(curves: Sequence[Curve], metric: str, by: str = "evaluations") ->
     return grid, np.mean(values, axis=0)
 
 
-class Finding(NamedTuple):
-    """A number that sums up the report, and the paper's if it has one."""
-
-    what: str
-    found: float
-    paper: float | None
-
-
 def findings(report: CascadeReport) -> list[Finding]:
     """What the paper found, and what was found here."""
     rows = []
@@ -145,14 +143,14 @@ def findings(report: CascadeReport) -> list[Finding]:
         what = f"Imbalanced RankBoost: times fewer features at RankBoost's {metric} of 10 rounds, median"
         rows.append(Finding(what, float(np.median(reached)) if reached else 0.0, paper))
         rows.append(Finding("  share of concepts that reach it at all", len(reached) / len(times), None))
-    rows.append(Finding("  concepts not worse at the cost of 3 features an item, share", _not_worse(report, 3.0), None))
-    rows[-1] = rows[-1]._replace(paper=PAPER["not worse"])
-    fewer, faster = np.array(report.saving()).T
-    rows.append(
-        Finding("soft cascade: times fewer features at 2% loss of AP@100, median", float(np.median(fewer)), None)
-    )
-    rows.append(Finding("soft cascade: times less wall time at that point, median", float(np.median(faster)), None))
-    return rows
+    fewer, faster = (float(np.median(times)) for times in np.array(report.saving()).T)
+    share = _not_worse(report, 3.0)
+    return [
+        *rows,
+        Finding("  concepts not worse at the cost of 3 features an item, share", share, PAPER["not worse"]),
+        Finding("soft cascade: times fewer features at 2% loss of AP@100, median", fewer, None),
+        Finding("soft cascade: times less wall time at that point, median", faster, None),
+    ]
 
 
 def _not_worse(report: CascadeReport, cost: float) -> float:
@@ -173,7 +171,7 @@ def generated_concepts(
     *,
     work: bool = True,
     random_state: Any = 0,
-) -> Iterator[Concept]:
+) -> Iterator[ConceptOutputs]:
     """Concepts of different rarity and difficulty whose weak models cost real time, unless `work` is False.
 
     A cell costs what an RBF machine of 200 support vectors and 64 components does; the machine's own output is
@@ -193,7 +191,7 @@ def generated_concepts(
         columns = [partial(_work, test.X, j, support, item) for j in range(n_models)]
         source = {"source": columns, "n_rows": len(test)} if work else {"source": test.X}
         lazy = partial(Features, **source, names=data.feature_names)
-        yield Concept(f"concept {number + 1}", train, held, lazy, test.y)
+        yield ConceptOutputs(f"concept {number + 1}", train, held, lazy, test.y)
 
 
 def _work(X: FloatArray, j: int, support: FloatArray, item: FloatArray, rows: IntArray) -> FloatArray:
@@ -208,7 +206,7 @@ def _work(X: FloatArray, j: int, support: FloatArray, item: FloatArray, rows: In
 
 
 def run(
-    concepts: Iterator[Concept] | Sequence[Concept],
+    concepts: Iterator[ConceptOutputs] | Sequence[ConceptOutputs],
     *,
     n_rounds: int = 100,
     regularizers: int = 3,
@@ -244,7 +242,7 @@ def run(
             asked.setdefault(method, []).append(_asked_by_place(concept, ranker))
         if number < regularizers:
             _compare_regularizers(report, concept, n_rounds)
-    report.asked = {method: np.mean(found, axis=0) for method, found in asked.items()}
+    report.asked = {method: np.mean(counts, axis=0) for method, counts in asked.items()}
     return report
 
 
@@ -252,14 +250,14 @@ def _up_to(n_rounds: int) -> list[int]:
     return [rounds for rounds in _ROUNDS if rounds < n_rounds] + [n_rounds]
 
 
-def _point(concept: Concept, ranker: Any) -> Point:
+def _point(concept: ConceptOutputs, ranker: Any) -> Point:
     lazy = concept.test()
     scores = ranker.predict(lazy)
     quality = evaluate(concept.y, scores, None, list(DEPTHS))
     return Point(lazy.n_evaluations / len(lazy), float(lazy.seconds.sum()), quality)
 
 
-def _cascade_curve(concept: Concept, cascade: SoftCascade) -> Curve:
+def _cascade_curve(concept: ConceptOutputs, cascade: SoftCascade) -> Curve:
     curve = []
     last = len(cascade.all_cuts_) - 1  # the full ranker
     for number in (*range(0, last, 3), last):
@@ -268,7 +266,7 @@ def _cascade_curve(concept: Concept, cascade: SoftCascade) -> Curve:
     return curve
 
 
-def _asked_by_place(concept: Concept, ranker: Any, n_places: int = 100) -> FloatArray:
+def _asked_by_place(concept: ConceptOutputs, ranker: Any, n_places: int = 100) -> FloatArray:
     """The mean number of features asked of the items at each hundredth of the ranking, from the top down."""
     lazy = concept.test()
     order = np.argsort(-ranker.predict(lazy), kind="stable")
@@ -278,7 +276,7 @@ def _asked_by_place(concept: Concept, ranker: Any, n_places: int = 100) -> Float
     return np.array([part.mean() for part in np.array_split(counts, n_places)])
 
 
-def _compare_regularizers(report: CascadeReport, concept: Concept, n_rounds: int) -> None:
+def _compare_regularizers(report: CascadeReport, concept: ConceptOutputs, n_rounds: int) -> None:
     for regularizer in ("squared", "exponential", "gap"):
         for lam in (0.001, 0.01, 0.1):
             ranker = ImbalancedRankBoost(n_rounds, lam, regularizer=regularizer)

@@ -13,7 +13,7 @@ from rankloom.concepts.bagging import BaggedSVMs
 from rankloom.core import RankingData
 from rankloom.descriptors import CLASSICAL
 from rankloom.experiments.labeled import LabeledCollection
-from rankloom.experiments.papers.cascade import Concept
+from rankloom.experiments.papers.cascade import ConceptOutputs
 
 __all__ = ["concepts_of"]
 
@@ -25,7 +25,7 @@ def concepts_of(
     n_jobs: int = 1,
     random_state: Any = 0,
     progress: Callable[[int, int, str], None] = lambda done, total, text: None,
-) -> Iterator[Concept]:
+) -> Iterator[ConceptOutputs]:
     """Concepts whose weak models are machines on single descriptors (section 5.1 of the paper).
 
     Half of the pictures train the machines, a fifth boosts and places cut-offs, the rest is for the test. The fifth is
@@ -37,8 +37,8 @@ def concepts_of(
     names, counts = np.unique(labels, return_counts=True)
     parts = np.empty(len(labels), dtype=np.int64)
     for name in names:
-        mine = random.permutation(np.flatnonzero(labels == name))
-        parts[mine] = np.searchsorted([0.5, 0.7], (np.arange(len(mine)) + 0.5) / len(mine))
+        members = random.permutation(np.flatnonzero(labels == name))
+        parts[members] = np.searchsorted([0.5, 0.7], (np.arange(len(members)) + 0.5) / len(members))
     chosen = names[np.argsort(-counts, kind="stable")][:n_concepts]
     done = 0
     total = len(chosen) * len(vectors) * BaggedSVMs().per_descriptor
@@ -50,10 +50,10 @@ def concepts_of(
 
     for name in chosen.tolist():
         y = (labels == name).astype(np.float64)
-        learn, boost, test = ({key: found[parts == part] for key, found in vectors.items()} for part in range(3))
+        learn, boost, test = ({key: rows[parts == part] for key, rows in vectors.items()} for part in range(3))
         bagged = BaggedSVMs(n_jobs=n_jobs, random_state=random.randint(2**31)).fit(
             learn, y[parts == 0], progress=partial(trained, name)
         )
         X = np.asarray(bagged.features(boost))
         held = RankingData(X, y[parts == 1], np.zeros(len(X)))
-        yield Concept(name, held, held, partial(bagged.features, test), y[parts == 2])
+        yield ConceptOutputs(name, held, held, partial(bagged.features, test), y[parts == 2])

@@ -33,10 +33,9 @@ from rankloom.experiments.papers.content_aware_report import (
     TABLE_DEPTHS,
     TEXT,
     CarReport,
-    Finding,
     Gain,
-    Measured,
     Setting,
+    SettingResult,
     findings,
     verdicts,
 )
@@ -59,10 +58,9 @@ __all__ = [
     "TASKS",
     "TEXT",
     "CarReport",
-    "Finding",
     "Gain",
-    "Measured",
     "Setting",
+    "SettingResult",
     "Split",
     "findings",
     "run",
@@ -134,20 +132,20 @@ def run(
     progress : called with a text before the first run and after each.
     """
     seeds = check_random_state(random_state).randint(2**31, size=n_runs)
-    plan = _Plan(tuple(n_train), n_validation, n_queries)
+    counts = _QueryCounts(tuple(n_train), n_validation, n_queries)
     with threadpool_limits(1):  # as below
         small = {name: principal_components(rows) for name, rows in vectors.items()}
-    work = (delayed(_one_run)(source, vectors, small, task, int(seed), plan) for task, seed in product(tasks, seeds))
+    work = (delayed(_run_task)(source, vectors, small, task, int(seed), counts) for task, seed in product(tasks, seeds))
     raw: dict[Setting, list[_Tested]] = {}
     progress("run 1")
     for number, tested in enumerate(Parallel(n_jobs=n_jobs, return_as="generator")(work), 2):
-        for setting, found in tested.items():
-            raw.setdefault(setting, []).append(found)
+        for setting, values in tested.items():
+            raw.setdefault(setting, []).append(values)
         progress(f"run {number}" if number <= len(tasks) * n_runs else "tests")
     return CarReport(n_runs, {setting: _joined(tested) for setting, tested in raw.items()})
 
 
-class _Plan(NamedTuple):
+class _QueryCounts(NamedTuple):
     """How many queries train, validate, and take part at all."""
 
     n_train: tuple[int, ...]
@@ -155,31 +153,31 @@ class _Plan(NamedTuple):
     n_queries: int | None
 
 
-def _one_run(
+def _run_task(
     source: Flickr8k,
     vectors: Mapping[str, FloatArray],
     small: Mapping[str, FloatArray],
     task_name: str,
     seed: int,
-    plan: _Plan,
+    counts: _QueryCounts,
 ) -> dict[Setting, _Tested]:
     """All settings of a task with the texts and the split of one seed."""
     random = np.random.RandomState(seed)
-    found = {}
+    tested = {}
     with threadpool_limits(1):  # matrices of a list are small: threads would only wait for each other
         task = TASKS[task_name](source, random)
         queries = sorted(set(task.data.qid))
-        if plan.n_queries is not None:
-            queries = [queries[i] for i in random.permutation(len(queries))[: plan.n_queries]]
-        split = split_queries(queries, max(plan.n_train), plan.n_validation, random)
+        if counts.n_queries is not None:
+            queries = [queries[i] for i in random.permutation(len(queries))[: counts.n_queries]]
+        split = split_queries(queries, max(counts.n_train), counts.n_validation, random)
         graphs = {name: _graphs(task, rows, set(queries)) for name, rows in small.items()}
-        for size in plan.n_train:
+        for size in counts.n_train:
             fold = _Fold(task, split._replace(train=split.train[:size]))
             text = _text_rankers(fold)
             for name in vectors:
                 sight = _Sight(graphs[name], small[name], vectors[name])
-                found[Setting(task_name, name, size)] = _test(fold, text, sight)
-    return found
+                tested[Setting(task_name, name, size)] = _test(fold, text, sight)
+    return tested
 
 
 class _Fold:
@@ -239,16 +237,16 @@ def _graphs(task: Task, vectors: FloatArray, queries: set[str]) -> dict[str, Gra
 def _text_rankers(fold: _Fold) -> dict[str, _Text]:
     """The rankers that see text alone, with parameters by validation part A."""
     train, held = fold.part("train"), fold.part("validation_a")
-    found = {"BM25": _Text(fold.task.data.X[:, BM25], {}, 0.0)}
+    rankers = {"BM25": _Text(fold.task.data.X[:, BM25], {}, 0.0)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # far ends of a grid, which are not chosen
         for name, make in (("RankSVM", partial(RankSVM, normalize="query")), ("ListNet", ListNet)):
             chosen = select(make, {"nu": _NUS}, train, held, METRIC)
-            found[name] = _Text(chosen.ranker.predict(fold.data.X), chosen.params, chosen.value)
+            rankers[name] = _Text(chosen.ranker.predict(fold.data.X), chosen.params, chosen.value)
         plain = select_content_aware(train, held, gammas=(0.0,), Cs=CS, metric=METRIC, tol=1e-6)
     value = max(value for *_, value in plain.tries)
-    found["CAR0"] = _Text(plain.ranker.predict(fold.data.X), {"C": plain.ranker.C}, value)
-    return found
+    rankers["CAR0"] = _Text(plain.ranker.predict(fold.data.X), {"C": plain.ranker.C}, value)
+    return rankers
 
 
 def _test(fold: _Fold, text: Mapping[str, _Text], sight: _Sight) -> _Tested:
@@ -260,9 +258,9 @@ def _test(fold: _Fold, text: Mapping[str, _Text], sight: _Sight) -> _Tested:
 
     def measure(scores: FloatArray) -> FloatArray:
         names = [f"nDCG@{depth}" for depth in DEPTHS]
-        found = evaluate_queries(fold.data.y[test], scores, fold.data.qid[test], names, POLICY)
-        queries[:] = list(map(str, found.qids))
-        return np.column_stack([found.values[name] for name in names])
+        measured = evaluate_queries(fold.data.y[test], scores, fold.data.qid[test], names, POLICY)
+        queries[:] = list(map(str, measured.qids))
+        return np.column_stack([measured.values[name] for name in names])
 
     for name, (scores, chosen, _) in text.items():
         values[name], params[name] = measure(scores[test]), chosen
@@ -287,7 +285,7 @@ def _content_aware(fold: _Fold, sight: _Sight, gamma: float) -> tuple[ContentAwa
     visual = slice(fold.data.X.shape[1], None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        found = select_content_aware(
+        chosen = select_content_aware(
             fold.part("train", sight.small),
             fold.part("validation_a", sight.small),
             gammas=(gamma,),
@@ -297,7 +295,7 @@ def _content_aware(fold: _Fold, sight: _Sight, gamma: float) -> tuple[ContentAwa
             n_neighbors=N_NEIGHBORS,
             tol=1e-6,
         )
-    return found.ranker, max(value for *_, value in found.tries)
+    return chosen.ranker, max(value for *_, value in chosen.tries)
 
 
 def _choose_reranker(
@@ -308,8 +306,8 @@ def _choose_reranker(
     best: tuple[float, dict[str, Any]] = (-np.inf, {})
     for point in product(*grid.values()):
         params = dict(zip(grid, point, strict=True))
-        found = _reranked(fold, "validation_b", scores, sight, how, params)
-        value = evaluate(fold.data.y[rows], found, fold.data.qid[rows], [METRIC])[METRIC]
+        reranked = _reranked(fold, "validation_b", scores, sight, how, params)
+        value = evaluate(fold.data.y[rows], reranked, fold.data.qid[rows], [METRIC])[METRIC]
         if value > best[0]:
             best = value, params
     return best[1]
@@ -328,34 +326,35 @@ def _reranked(
     """Scores of the rows of a part, reranked list by list."""
     rows = fold.parts[part]
     groups = group_rows(fold.data.qid[rows], len(rows))
-    found = np.empty(len(rows))
+    reranked = np.empty(len(rows))
     for query, members in zip(groups.keys, groups, strict=True):
         text = scores[rows[members]]
         if how == "PRF":
             vectors = sight.full[fold.task.image[rows[members]]]
-            found[members] = pseudo_relevance_feedback(text, vectors, **params)
+            reranked[members] = pseudo_relevance_feedback(text, vectors, **params)
         else:
-            found[members] = _FUNCTIONS[how](text, sight.graphs[str(query)], **params)
-    return found
+            reranked[members] = _FUNCTIONS[how](text, sight.graphs[str(query)], **params)
+    return reranked
 
 
-def _joined(tested: Sequence[_Tested]) -> Measured:
+def _joined(tested: Sequence[_Tested]) -> SettingResult:
     """The mean of each query over the runs that tested it: queries, not runs, are what tests compare."""
-    queries = sorted({query for one in tested for query in one.queries})
-    place = {query: i for i, query in enumerate(queries)}
+    queries = sorted({query for run in tested for query in run.queries})
+    number = {query: i for i, query in enumerate(queries)}
+    rows_of = [[number[query] for query in run.queries] for run in tested]
     counts = np.zeros(len(queries))
-    for one in tested:
-        counts[[place[query] for query in one.queries]] += 1
+    for rows in rows_of:
+        counts[rows] += 1
 
-    def mean(found: Sequence[FloatArray]) -> FloatArray:
+    def mean(values: Sequence[FloatArray]) -> FloatArray:
         total: NDArray[np.float64] = np.zeros((len(queries), len(DEPTHS)))
-        for one, rows in zip(tested, found, strict=True):
-            total[[place[query] for query in one.queries]] += rows
+        for rows, of_run in zip(rows_of, values, strict=True):
+            total[rows] += of_run
         return total / counts[:, None]
 
-    return Measured(
+    return SettingResult(
         queries,
-        {method: mean([one.values[method] for one in tested]) for method in METHODS},
-        {gamma: mean([one.by_gamma[gamma] for one in tested]) for gamma in GAMMAS},
-        {method: [one.params[method] for one in tested] for method in METHODS},
+        {method: mean([run.values[method] for run in tested]) for method in METHODS},
+        {gamma: mean([run.by_gamma[gamma] for run in tested]) for gamma in GAMMAS},
+        {method: [run.params[method] for run in tested] for method in METHODS},
     )

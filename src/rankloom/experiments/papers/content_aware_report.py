@@ -10,10 +10,11 @@ import numpy as np
 
 from rankloom.core import FloatArray
 from rankloom.evaluation.significance import holm, sign_flip_test
+from rankloom.experiments.papers import Finding
 
 __all__ = [
     "BEST_DEPTHS", "DEPTHS", "METHODS", "PAPER", "PAPER_METHODS", "RERANKED", "TABLE_DEPTHS", "TEXT", "CarReport",
-    "Finding", "Gain", "Measured", "Setting", "findings", "verdicts",
+    "Gain", "Setting", "SettingResult", "findings", "verdicts",
 ]  # fmt: skip
 
 # Table 1: nDCG of ListNet, of ListNet-BR and of CAR at each depth, by the number of training queries. Section 6.4: the
@@ -61,7 +62,7 @@ class Setting(NamedTuple):
 
 
 @dataclass
-class Measured:
+class SettingResult:
     """What was measured in one setting.
 
     Attributes
@@ -109,20 +110,12 @@ class Gain(NamedTuple):
     losses: int
 
 
-class Finding(NamedTuple):
-    """A number that sums up the report, and the paper's if it has one."""
-
-    what: str
-    found: float
-    paper: float | None
-
-
 @dataclass
 class CarReport:
     """All settings: curves (figure 3), gains (table 1), best-query counts (figure 4) and gamma (figure 6)."""
 
     n_runs: int
-    settings: dict[Setting, Measured] = field(default_factory=dict)
+    settings: dict[Setting, SettingResult] = field(default_factory=dict)
 
     def gains(self, setting: Setting, other: str, depth: int, methods: Sequence[str] = METHODS) -> list[Gain]:
         """Each method against another one."""
@@ -156,19 +149,19 @@ class CarReport:
             "settings": [
                 {
                     **setting._asdict(),
-                    "n_queries": len(found.queries),
-                    "nDCG": {method: found.mean(method).tolist() for method in found.values},
+                    "n_queries": len(measured.queries),
+                    "nDCG": {method: measured.mean(method).tolist() for method in measured.values},
                     "gains": [
                         gain._asdict() for depth in TABLE_DEPTHS for gain in self.gains(setting, "ListNet", depth)
                     ],
-                    "best": {"depths": list(BEST_DEPTHS), "counts": found.best_counts()},
+                    "best": {"depths": list(BEST_DEPTHS), "counts": measured.best_counts()},
                     "gamma": [
                         {"gamma": gamma, "nDCG": values.mean(axis=0).tolist()}
-                        for gamma, values in found.by_gamma.items()
+                        for gamma, values in measured.by_gamma.items()
                     ],
-                    "params": found.params,
+                    "params": measured.params,
                 }
-                for setting, found in self.settings.items()
+                for setting, measured in self.settings.items()
             ],
             "CAR against others": [
                 {**setting._asdict(), **gain._asdict()} for setting, gain in verdicts(self, methods=METHODS)
@@ -183,11 +176,11 @@ _SAME_TEXT = ("CAR0", *(f"CAR0-{how}" for how in RERANKERS))
 
 def verdicts(report: CarReport, depth: int = 10, methods: Sequence[str] = _SAME_TEXT) -> list[tuple[Setting, Gain]]:
     """Content-aware ranking against other methods in every setting: `difference` > 0 where it is the better one."""
-    found = []
+    against = []
     for setting in report.settings:
         for gain in report.gains(setting, "CAR", depth, methods):
             value = float(report.settings[setting].mean("CAR")[depth - 1])
-            against = gain._replace(
+            turned = gain._replace(
                 method="CAR",
                 other=gain.method,
                 value=value,
@@ -196,8 +189,8 @@ def verdicts(report: CarReport, depth: int = 10, methods: Sequence[str] = _SAME_
                 wins=gain.losses,
                 losses=gain.wins,
             )
-            found.append((setting, against))
-    return found
+            against.append((setting, turned))
+    return against
 
 
 def findings(report: CarReport) -> list[Finding]:

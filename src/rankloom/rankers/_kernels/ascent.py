@@ -179,11 +179,11 @@ def _sweep(keys, n, above, below, scale, by_place, by_rank, changes, promise, po
         if delta == 0.0:
             continue
         delta *= scale
-        place = point >> uint64(64 - ROW_BITS - BIN_BITS)
-        if place != current:
+        bin_number = point >> uint64(64 - ROW_BITS - BIN_BITS)
+        if bin_number != current:
             changes[current] += total
             promise[current] += most
-            current = place
+            current = bin_number
             total = 0.0
             most = 0.0
         total += delta
@@ -226,13 +226,13 @@ def _within_bins(base, changes, promise, points, deltas):
         looked[c] = value + promise[c] >= best - EQUAL
         value += changes[c]
     shift = uint64(64 - ROW_BITS - BIN_BITS)
-    some = np.empty(len(points), dtype=np.int64)
-    n_some = 0
+    entries = np.empty(len(points), dtype=np.int64)
+    n_entries = 0
     for e in range(len(points)):
-        some[n_some] = e
-        n_some += looked[points[e] >> shift]
-    some = some[:n_some]
-    some = some[np.argsort(points[some])]
+        entries[n_entries] = e
+        n_entries += looked[points[e] >> shift]
+    entries = entries[:n_entries]
+    entries = entries[np.argsort(points[entries])]
 
     best = -np.inf
     best_low = 0.0
@@ -247,10 +247,10 @@ def _within_bins(base, changes, promise, points, deltas):
             value = values[c]
         inside = True
         while inside:
-            inside = n < n_some and points[some[n]] >> shift == uint64(c)
+            inside = n < n_entries and points[entries[n]] >> shift == uint64(c)
             if not inside and looked[c + 1]:
                 break
-            high = points[some[n]] / STEPS - 1.0 if inside else 2.0 * (c + 1) / N_BINS - 1.0
+            high = points[entries[n]] / STEPS - 1.0 if inside else 2.0 * (c + 1) / N_BINS - 1.0
             if high - low > NARROW and (
                 value > best + EQUAL or (value > best - EQUAL and high - low > best_high - best_low)
             ):
@@ -258,7 +258,7 @@ def _within_bins(base, changes, promise, points, deltas):
                 best_low = low
                 best_high = high
             if inside:
-                value += deltas[some[n]]
+                value += deltas[entries[n]]
                 low = high
                 n += 1
     return 0.5 * (best_low + best_high), best

@@ -18,7 +18,7 @@ def potentials(f, weight, splits, log_scale, mass, share, signed):
     """Fill `mass`, `share` and `signed`, the signed weight of each row; return the logarithm of the loss."""
     n_splits = len(splits)
     top = -np.inf
-    place = 0
+    offset = 0
     for s in range(n_splits):
         a, m, b = splits[s, 0], splits[s, 1], splits[s, 2]
         high = -np.inf
@@ -30,18 +30,18 @@ def potentials(f, weight, splits, log_scale, mass, share, signed):
         above = 0.0
         for i in range(a, m):
             value = weight[i] * np.exp(-f[i] - high)
-            mass[place + i - a] = value
+            mass[offset + i - a] = value
             above += value
         below = 0.0
         for i in range(m, b):
             value = weight[i] * np.exp(f[i] - low)
-            mass[place + i - a] = value
+            mass[offset + i - a] = value
             below += value
-        for i in range(place, place + m - a):
+        for i in range(offset, offset + m - a):
             mass[i] /= above
-        for i in range(place + m - a, place + b - a):
+        for i in range(offset + m - a, offset + b - a):
             mass[i] /= below
-        place += b - a
+        offset += b - a
         share[s] = log_scale[s] + high + low + np.log(above) + np.log(below)
         top = max(top, share[s])
     total = 0.0
@@ -49,15 +49,15 @@ def potentials(f, weight, splits, log_scale, mass, share, signed):
         total += np.exp(share[s] - top)
     log_loss = top + np.log(total)
     signed[:] = 0.0
-    place = 0
+    offset = 0
     for s in range(n_splits):
         a, m, b = splits[s, 0], splits[s, 1], splits[s, 2]
         share[s] = np.exp(share[s] - log_loss)
         for i in range(a, m):
-            signed[i] += share[s] * mass[place + i - a]
+            signed[i] += share[s] * mass[offset + i - a]
         for i in range(m, b):
-            signed[i] -= share[s] * mass[place + i - a]
-        place += b - a
+            signed[i] -= share[s] * mass[offset + i - a]
+        offset += b - a
     return log_loss
 
 
@@ -65,22 +65,22 @@ def potentials(f, weight, splits, log_scale, mass, share, signed):
 def loss_along(alpha, h, splits, mass, share):
     """The loss after a step alpha along h, as a share of the loss now, and its first two derivatives by alpha."""
     value = first = second = 0.0
-    place = 0
+    offset = 0
     for s in range(len(splits)):
         a, m, b = splits[s, 0], splits[s, 1], splits[s, 2]
         u0 = u1 = u2 = 0.0
         for i in range(a, m):
-            term = mass[place + i - a] * np.exp(-alpha * h[i])
+            term = mass[offset + i - a] * np.exp(-alpha * h[i])
             u0 += term
             u1 -= term * h[i]
             u2 += term * h[i] * h[i]
         v0 = v1 = v2 = 0.0
         for i in range(m, b):
-            term = mass[place + i - a] * np.exp(alpha * h[i])
+            term = mass[offset + i - a] * np.exp(alpha * h[i])
             v0 += term
             v1 += term * h[i]
             v2 += term * h[i] * h[i]
-        place += b - a
+        offset += b - a
         value += share[s] * u0 * v0
         first += share[s] * (u1 * v0 + u0 * v1)
         second += share[s] * (u2 * v0 + 2.0 * u1 * v1 + u0 * v2)
@@ -111,18 +111,18 @@ def best_step(h, splits, mass, share, limit):
 def pair_masses(active, splits, mass, share):
     """Of a weak ranker that is 1 for active rows and 0 for others: the weight of the pairs it orders, and reverses."""
     right = wrong = 0.0
-    place = 0
+    offset = 0
     for s in range(len(splits)):
         a, m, b = splits[s, 0], splits[s, 1], splits[s, 2]
         above = 0.0
         for i in range(a, m):
             if active[i]:
-                above += mass[place + i - a]
+                above += mass[offset + i - a]
         below = 0.0
         for i in range(m, b):
             if active[i]:
-                below += mass[place + i - a]
-        place += b - a
+                below += mass[offset + i - a]
+        offset += b - a
         right += share[s] * above * (1.0 - below)
         wrong += share[s] * (1.0 - above) * below
     return right, wrong

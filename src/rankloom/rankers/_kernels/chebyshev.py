@@ -69,7 +69,7 @@ def bins_of(f, a, b):
 @njit(cache=True)
 def occupied(f, a, b, first, n_bins):
     """The bins that hold a score, ascending, and the place of each row's bin in that list."""
-    place = np.empty(b - a, dtype=np.int64)
+    bin_of = np.empty(b - a, dtype=np.int64)
     if n_bins > 0:
         seen = np.zeros(n_bins, dtype=np.int64)
         for i in range(a, b):
@@ -82,19 +82,19 @@ def occupied(f, a, b, first, n_bins):
                 bins[count] = first + c
                 count += 1
         for i in range(a, b):
-            place[i - a] = seen[np.int64(np.floor(f[i]) - first)]
-        return bins[:count], place
+            bin_of[i - a] = seen[np.int64(np.floor(f[i]) - first)]
+        return bins[:count], bin_of
     bins = np.unique(np.floor(f[a:b]))  # scores far apart: as many bins as rows at the most
     for i in range(a, b):
-        place[i - a] = np.searchsorted(bins, np.floor(f[i]))
-    return bins, place
+        bin_of[i - a] = np.searchsorted(bins, np.floor(f[i]))
+    return bins, bin_of
 
 
 @njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
-def moments(f, weight, a, b, bins, place, order, out):
+def moments(f, weight, a, b, bins, bin_of, order, out):
     """Add weight * T_r(position in its bin) of the rows a .. b to out[bin]."""
     for i in range(a, b):
-        c = place[i - a]
+        c = bin_of[i - a]
         u = 2.0 * (f[i] - bins[c]) - 1.0
         w = weight[i]
         row = out[c]

@@ -78,13 +78,13 @@ def _direct(f, weight, a, m, b, scale, ratio, gradient):
 
 
 @njit(cache=True)
-def _binned(f, weight, a, m, b, scale, bins, place, value_table, slope_table, gradient):
+def _binned(f, weight, a, m, b, scale, bins, bin_of, value_table, slope_table, gradient):
     n = len(bins)
     order = value_table.shape[1]
     upper = np.zeros((n, order))
     lower = np.zeros((n, order))
-    moments(f, weight, a, m, bins, place, order, upper)
-    moments(f, weight, m, b, bins, place[m - a :], order, lower)
+    moments(f, weight, a, m, bins, bin_of, order, upper)
+    moments(f, weight, m, b, bins, bin_of[m - a :], order, lower)
     for_upper = np.zeros((n, order))
     for_lower = np.zeros((n, order))
     local(bins, slope_table, upper, lower, for_upper, for_lower)
@@ -112,10 +112,10 @@ def _binned(f, weight, a, m, b, scale, bins, place, value_table, slope_table, gr
         for_lower[c, 0] += mass
 
     for i in range(a, m):
-        c = place[i - a]
+        c = bin_of[i - a]
         gradient[i] -= scale * weight[i] * series(2.0 * (f[i] - bins[c]) - 1.0, for_upper[c])
     for i in range(m, b):
-        c = place[i - a]
+        c = bin_of[i - a]
         gradient[i] += scale * weight[i] * series(2.0 * (f[i] - bins[c]) - 1.0, for_lower[c])
     return scale * value
 
@@ -132,18 +132,18 @@ def value_gradient(f, weight, splits, scales, value_table, slope_table):
         if _direct_is_cheaper(m - a, b - m, n_bins if n_bins > 0 else b - a):
             value += _direct(f, weight, a, m, b, scales[t], ratio, gradient)
         else:
-            bins, place = occupied(f, a, b, first, n_bins)
-            value += _binned(f, weight, a, m, b, scales[t], bins, place, value_table, slope_table, gradient)
+            bins, bin_of = occupied(f, a, b, first, n_bins)
+            value += _binned(f, weight, a, m, b, scales[t], bins, bin_of, value_table, slope_table, gradient)
     return value, gradient
 
 
 @njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
-def _vector_moments(f, weight, X, a, b, bins, place, order, out):
+def _vector_moments(f, weight, X, a, b, bins, bin_of, order, out):
     """Add weight * T_r(position) * x of the rows a .. b to out[bin, r]."""
     d = X.shape[1]
     terms = np.empty(order)
     for i in range(a, b):
-        c = place[i - a]
+        c = bin_of[i - a]
         u = 2.0 * (f[i] - bins[c]) - 1.0
         terms[0] = weight[i]
         terms[1] = weight[i] * u
@@ -172,27 +172,27 @@ def _direct_curvature(f, weight, X, a, m, b, scale, ratio, diagonal, mixed):
 
 
 @njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
-def _binned_curvature(f, weight, X, a, m, b, scale, bins, place, table, diagonal, cross):
+def _binned_curvature(f, weight, X, a, m, b, scale, bins, bin_of, table, diagonal, cross):
     n = len(bins)
     d = X.shape[1]
     order = table.shape[1]
     upper = np.zeros((n, order))
     lower = np.zeros((n, order))
-    moments(f, weight, a, m, bins, place, order, upper)
-    moments(f, weight, m, b, bins, place[m - a :], order, lower)
+    moments(f, weight, a, m, bins, bin_of, order, upper)
+    moments(f, weight, m, b, bins, bin_of[m - a :], order, lower)
     for_upper = np.zeros((n, order))
     for_lower = np.zeros((n, order))
     local(bins, table, upper, lower, for_upper, for_lower)
     for i in range(a, b):
-        c = place[i - a]
+        c = bin_of[i - a]
         near = for_upper[c] if i < m else for_lower[c]
         # The short series may fall below zero where the curvature is next to nothing.
         diagonal[i] += scale * weight[i] * max(series(2.0 * (f[i] - bins[c]) - 1.0, near), 0.0)
 
     upper_x = np.zeros((n, order, d))
     lower_x = np.zeros((n, order, d))
-    _vector_moments(f, weight, X, a, m, bins, place, order, upper_x)
-    _vector_moments(f, weight, X, m, b, bins, place[m - a :], order, lower_x)
+    _vector_moments(f, weight, X, a, m, bins, bin_of, order, upper_x)
+    _vector_moments(f, weight, X, m, b, bins, bin_of[m - a :], order, lower_x)
     folded = np.empty((order, d))
     start = 0
     for c in range(n):
@@ -238,8 +238,8 @@ def curvature(f, weight, X, splits, scales, table, half):
         if _direct_is_cheaper(m - a, b - m, n_bins if n_bins > 0 else b - a):
             _direct_curvature(f, weight, X, a, m, b, scales[t], ratio, diagonal, half)
         else:
-            bins, place = occupied(f, a, b, first, n_bins)
-            _binned_curvature(f, weight, X, a, m, b, scales[t], bins, place, table, diagonal, cross)
+            bins, bin_of = occupied(f, a, b, first, n_bins)
+            _binned_curvature(f, weight, X, a, m, b, scales[t], bins, bin_of, table, diagonal, cross)
     for i in range(n):
         s = 0.5 * diagonal[i]
         for c in range(d):

@@ -9,7 +9,7 @@ from numba import njit
 @njit(cache=True)
 def ordered_weight(f, weight, splits):
     """The weight of the pairs of each split that f orders right, ties counted half, in O(n log n)."""
-    found = np.zeros(len(splits))
+    totals = np.zeros(len(splits))
     for t in range(len(splits)):
         a, m, b = splits[t, 0], splits[t, 1], splits[t, 2]
         upper = a + np.argsort(f[a:m])
@@ -31,5 +31,5 @@ def ordered_weight(f, weight, splits):
             while end < n and f[lower[end]] == f[j]:
                 tied += weight[lower[end]]
                 end += 1
-            found[t] += weight[j] * (below + 0.5 * tied)
-    return found
+            totals[t] += weight[j] * (below + 0.5 * tied)
+    return totals

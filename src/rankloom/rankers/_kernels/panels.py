@@ -37,13 +37,13 @@ def _sweep_panel(
     known: Any,
     factor: Any,
     x: Any,
-    found: Any,
+    product: Any,
 ) -> Any:
     """`sweep` for the panel of `width` vectors a row that begins at matrix[start] and has `column` as its first."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        def data(place: int) -> Any:
-            return context.make_array(signature.args[place])(context, builder, arguments[place]).data
+        def data(argument: int) -> Any:
+            return context.make_array(signature.args[argument])(context, builder, arguments[argument]).data
 
         def vector(pointer: Any, k: int) -> Any:
             return builder.bitcast(builder.gep(pointer, [_COUNT(k * LANES)]), _VECTOR.as_pointer())
@@ -77,9 +77,9 @@ def _sweep_panel(
             of_x = spread(builder.load(builder.gep(x, [p])))
             grown = []
             for k in range(n):
-                place = vector(row, k)
-                entries = builder.call(multiply_add, [of_known, scaled[k], builder.load(place, align=64)])
-                builder.store(entries, place, align=64)
+                pointer = vector(row, k)
+                entries = builder.call(multiply_add, [of_known, scaled[k], builder.load(pointer, align=64)])
+                builder.store(entries, pointer, align=64)
                 grown.append(builder.call(multiply_add, [of_x, entries, totals[k]]))
             next_p, next_row = builder.add(p, _COUNT(1)), builder.gep(row, [_COUNT(n * LANES)])
             builder.cbranch(builder.icmp_signed("<", next_p, rows), loop, after)
@@ -97,21 +97,21 @@ def _sweep_panel(
         builder.position_at_end(done)
         return context.get_dummy_value()
 
-    whole, real = types.intp, types.float64
-    return types.void(matrix, whole, whole, whole, whole, known, real, x, found), generate
+    integer, real = types.intp, types.float64
+    return types.void(matrix, integer, integer, integer, integer, known, real, x, product), generate
 
 
 # Without licence to reassociate: the order of the sums is part of the contract.
 @njit(cache=True)
-def sweep(matrix, panels, known, factor, x, found):
-    """matrix -= factor known known', then found = matrix' x; factor 0 with known 0 leaves every bit as it is.
+def sweep(matrix, panels, known, factor, x, product):
+    """matrix -= factor known known', then product = matrix' x; factor 0 with known 0 leaves every bit as it is.
 
-    The vectors are rows of `aligned`, at least as long as all panels are wide, and zero beyond the matrix; `found` is
+    The vectors are rows of `aligned`, at least as long as all panels are wide, and zero beyond the matrix; `product` is
     another one than `known`.
     """
     for q in range(len(panels) - 1):
         start, column, width = panels[q, 0], panels[q, 1], panels[q, 2]
-        _sweep_panel(matrix, start, column, width, panels[-1, 1], known, factor, x, found)
+        _sweep_panel(matrix, start, column, width, panels[-1, 1], known, factor, x, product)
 
 
 @njit(cache=True)

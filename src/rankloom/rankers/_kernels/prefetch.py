@@ -19,7 +19,7 @@ def _prefetch(typing_context: Any, array: Any, row: Any, column: Any) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = signature.args[0]
-        place = cgutils.get_item_pointer(
+        address = cgutils.get_item_pointer(
             context, builder, kind, context.make_array(kind)(context, builder, arguments[0]), list(arguments[1:])
         )
         pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
@@ -27,7 +27,7 @@ def _prefetch(typing_context: Any, array: Any, row: Any, column: Any) -> Any:
             builder.module, ir.FunctionType(ir.VoidType(), [pointer, number, number, number]), "llvm.prefetch.p0"
         )
         # For reading, to be kept in all caches, data and not code.
-        builder.call(function, [builder.bitcast(place, pointer), *(ir.Constant(number, flag) for flag in (0, 3, 1))])
+        builder.call(function, [builder.bitcast(address, pointer), *(ir.Constant(number, flag) for flag in (0, 3, 1))])
         return context.get_dummy_value()
 
     return types.void(array, row, column), generate

@@ -166,7 +166,7 @@ def confidence_full(X, pairs, r, w, drag, sums, covariance, reference):
     # With zeros up to a length of which vector loops leave no rest.
     vectors = aligned(5, (d + 15) // 16 * 16)
     vectors[:] = 0.0
-    x, weights, pull, direction, found = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4]
+    x, weights, pull, direction, product = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4]
     weights[:d] = w
     pull[:d] = drag
     panels = cut(d)
@@ -194,15 +194,15 @@ def confidence_full(X, pairs, r, w, drag, sums, covariance, reference):
             if not filled:  # single preferences that teach nothing need no matrix
                 fill(matrix, panels, covariance)
                 filled = True
-            sweep(matrix, panels, direction, shrink, x, found)
-            for c in range(len(found)):  # as a slice or by turns it would take longer
-                direction[c] = found[c]
+            sweep(matrix, panels, direction, shrink, x, product)
+            for c in range(len(product)):  # as a slice or by turns it would take longer
+                direction[c] = product[c]
             shrink = 1.0 / (_dot(x, direction) + r)
             step = loss * shrink
             _count_update(sums, step, loss, norm)
             _move(weights, pull, direction, step, before)
     if filled:
-        sweep(matrix, panels, direction, shrink, x, found)
+        sweep(matrix, panels, direction, shrink, x, product)
         empty(matrix, panels, covariance)
         w[:] = weights[:d]
         drag[:] = pull[:d]

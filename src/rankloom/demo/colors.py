@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["NAMED", "PALETTES", "Colour", "hsv", "mix", "ramp", "rgb", "scaled"]
+__all__ = ["NAMED", "PALETTES", "Color", "hsv", "mix", "ramp", "rgb", "scaled"]
 
-Colour = tuple[float, float, float]
+Color = tuple[float, float, float]
 
-NAMED: dict[str, Colour] = {
+NAMED: dict[str, Color] = {
     "red": (0.82, 0.12, 0.14),
     "orange": (0.95, 0.50, 0.10),
     "yellow": (0.97, 0.80, 0.16),
@@ -27,7 +27,7 @@ NAMED: dict[str, Colour] = {
 }
 
 
-def rgb(text: str) -> Colour:
+def rgb(text: str) -> Color:
     """The colour of six hexadecimal digits.
 
     >>> rgb("ff0033")
@@ -38,7 +38,7 @@ def rgb(text: str) -> Colour:
 
 
 # Colours that look well together; patterns, mosaics and small things draw from one palette.
-PALETTES: list[list[Colour]] = [
+PALETTES: list[list[Color]] = [
     [rgb(digits) for digits in row.split()]
     for row in (
         "264653 2a9d8f e9c46a f4a261 e76f51",
@@ -61,25 +61,25 @@ PALETTES: list[list[Colour]] = [
 ]
 
 
-def hsv(hue: float, saturation: float, value: float) -> Colour:
+def hsv(hue: float, saturation: float, value: float) -> Color:
     """A colour by hue (any number, 1 is once around), saturation and value."""
     return colorsys.hsv_to_rgb(hue % 1.0, min(max(saturation, 0.0), 1.0), min(max(value, 0.0), 1.0))
 
 
-def mix(one: Sequence[float], other: Sequence[float], share: float) -> Colour:
+def mix(first: Sequence[float], second: Sequence[float], share: float) -> Color:
     """The colour between two: `share` 0 is the one, 1 the other.
 
     >>> mix((0, 0, 0), (1, 0.5, 0), 0.5)
     (0.5, 0.25, 0.0)
     """
-    red, green, blue = (float(a + (b - a) * share) for a, b in zip(one, other, strict=True))
+    red, green, blue = (float(a + (b - a) * share) for a, b in zip(first, second, strict=True))
     return red, green, blue
 
 
-def scaled(colour: Sequence[float], factor: float | Sequence[float]) -> Colour:
+def scaled(color: Sequence[float], factor: float | Sequence[float]) -> Color:
     """A colour times a number, or times a light, cut at 1."""
     factors = (factor,) * 3 if isinstance(factor, (int, float)) else factor
-    red, green, blue = (float(min(a * b, 1.0)) for a, b in zip(colour, factors, strict=True))
+    red, green, blue = (float(min(a * b, 1.0)) for a, b in zip(color, factors, strict=True))
     return red, green, blue
 
 
