@@ -17,7 +17,7 @@ from rankloom.cli._output import file_progress, progress, table
 
 if TYPE_CHECKING:
     from rankloom.collection import Collection
-    from rankloom.engine import Answer, Engine
+    from rankloom.engine import Engine, Results, SearchHit
 
 _PICTURES, _FILMS = 400, 4
 _UNATTENDED = 300.0  # seconds that the page is there where nobody can press Ctrl-C
@@ -72,6 +72,7 @@ def _show(engine: Engine, collection: Collection, folder: Path) -> None:
     """Three searches with their reasons, and one that is taught."""
     from rankloom.collection import Mark
     from rankloom.collection.query import Example, Query
+    from rankloom.engine import SearchOptions
 
     with open(folder / "labels.csv", newline="", encoding="utf-8") as file:
         kinds = {str((folder / row["path"]).absolute()): row["label"] for row in csv.DictReader(file)}
@@ -79,11 +80,11 @@ def _show(engine: Engine, collection: Collection, folder: Path) -> None:
     def kind(path: str) -> str:
         return kinds.get(path, "a shot of a film")
 
-    def show(title: str, query: Query) -> Answer:
-        answer = engine.search(query, 5, explain=True)
-        rows = [[str(hit.rank), kind(hit.path), Path(hit.path).name, _reasons(hit.why or {})] for hit in answer]
+    def show(title: str, query: Query) -> Results:
+        results = engine.search(query, 5, SearchOptions(explain=True))
+        rows = [[str(hit.rank), kind(hit.path), Path(hit.path).name, _reasons(hit)] for hit in results]
         table(["", "shows", "file", "why here"], rows, title)
-        return answer
+        return results
 
     show('Words: "sunset boat"', Query("sunset boat"))
     example = next(item for item in collection.items() if kind(item.path) == "lighthouse")
@@ -105,9 +106,9 @@ def _show(engine: Engine, collection: Collection, folder: Path) -> None:
     click.echo("The marks were taken back again: now it is your turn.\n")
 
 
-def _reasons(why: dict[str, float]) -> str:
-    best = sorted(why.items(), key=lambda part: -abs(part[1]))[:3]
-    return ", ".join(f"{name} {value:+.2f}" for name, value in best)
+def _reasons(hit: SearchHit) -> str:
+    assert hit.why is not None
+    return ", ".join(f"{part.name} {part.value:+.2f}" for part in hit.why.largest()[:3])
 
 
 def _serve(engine: Engine, port: int, seconds: float | None) -> None:

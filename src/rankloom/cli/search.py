@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankloom.cli._options import collection_folder, collection_option, json_option, user_option
+from rankloom.cli._options import collection_option, json_option, opened_engine, user_option
 from rankloom.cli._output import emit, table
 from rankloom.cli._query import query_options, read_date, read_query
 
 if TYPE_CHECKING:
     from rankloom.collection.query import Query
-    from rankloom.engine import Answer
-    from rankloom.engine.answers import Found
+    from rankloom.engine import Explanation, Results, SearchHit
 
 
 @click.command()
@@ -67,32 +66,32 @@ def search(
       rankloom search --kind picture --after 2024-05 --before 2024-06
       rankloom search boat --above 17 4
     """
-    from rankloom.collection import Collection
-    from rankloom.engine import Engine
+    from rankloom.engine import SearchOptions
 
     query = read_query(**asked, folder=folder, kind=kind, after=after, before=before, has_text=has_text)
-    with Collection(collection_folder(collection)) as opened:
-        engine = Engine(opened)
-        scores: dict[str, Any] = {"user": user, "diffusion": not no_diffusion, "follow": not no_marks}
+    with opened_engine(collection) as engine:
+        options = SearchOptions(
+            user=user, diffusion=not no_diffusion, feedback=not no_marks, explain=explain, collapse=collapse,
+            diversity=diversity, method=method,
+        )  # fmt: skip
         if above:
-            differences = engine.compare(query, *above, **scores, collapse=collapse, method=method)
-            _show_difference(differences, above, as_json)
+            _show_difference(engine.compare(query, *above, options), above, as_json)
             return
-        if suggest:
-            answer = engine.suggest(query, k, **scores)
-        else:
-            arranged: dict[str, Any] = {"collapse": collapse, "diversity": diversity, "method": method}
-            answer = engine.search(query, k, **scores, **arranged, explain=explain)
-    if not answer:
+        results = (engine.suggest if suggest else engine.search)(query, k, options)
+    _show(query, results, as_json)
+
+
+def _show(query: Query, results: Results, as_json: bool) -> None:
+    if not results:
         click.echo(_nothing(query), err=True)
     elif as_json:
-        for hit in answer:
+        for hit in results:
             emit(_record(hit, query))
     elif query.lists:
-        rows = [[str(hit.rank), hit.taken or "", str(hit.id), _time(hit), _file(hit)] for hit in answer]
+        rows = [[str(hit.rank), hit.taken or "", str(hit.id), _time(hit), _file(hit)] for hit in results]
         table(["", "taken", "item", "time", "file"], rows)
     else:
-        _show_ranked(answer)
+        _show_ranked(results)
 
 
 def _nothing(query: Query) -> str:
@@ -104,41 +103,43 @@ def _nothing(query: Query) -> str:
     return "nothing was found: no item has these words; use fewer or other words, begin* for beginnings, or --like FILE"
 
 
-def _record(hit: Found, query: Query) -> dict[str, Any]:
+def _record(hit: SearchHit, query: Query) -> dict[str, Any]:
     """A result as JSON: what there is of it; a list by date has no scores."""
     record = {key: value for key, value in hit._asdict().items() if value is not None and value != ()}
+    if hit.why is not None:
+        record["why"] = hit.why.by_name()
     if query.lists:
         del record["score"]
     return record
 
 
-def _show_ranked(answer: Answer) -> None:
+def _show_ranked(results: Results) -> None:
     rows = []
-    for hit in answer:
+    for hit in results:
         marked = "" if hit.mark is None else "right" if hit.mark > 0 else "wrong"
         rows.append([str(hit.rank), f"{hit.score:.4f}", str(hit.id), marked, _time(hit), _file(hit)])
         if hit.why is not None:
-            parts = sorted(hit.why.items(), key=lambda part: -abs(part[1]))[:6]
-            rows.append(["", "", "", "", "", "  ".join(f"{name} {value:+.3f}" for name, value in parts)])
-        if answer.cutoff == hit.rank and hit is not answer[-1]:
+            parts = hit.why.largest()[:6]
+            rows.append(["", "", "", "", "", "  ".join(f"{part.name} {part.value:+.3f}" for part in parts)])
+        if results.cutoff == hit.rank and hit is not results[-1]:
             rows.append(["", "", "", "", "", "--- the rest is probably not it ---"])
     table(["", "score", "item", "mark", "time", "file"], rows)
 
 
-def _time(hit: Found) -> str:
+def _time(hit: SearchHit) -> str:
     return "" if hit.start is None else f"{hit.start:.1f}-{hit.end:.1f} s"
 
 
-def _file(hit: Found) -> str:
+def _file(hit: SearchHit) -> str:
     return f"{hit.path} (+{len(hit.duplicates)})" if hit.duplicates else hit.path
 
 
-def _show_difference(parts: dict[str, float], above: tuple[int, int], as_json: bool) -> None:
-    total = sum(parts.values())
+def _show_difference(why: Explanation, above: tuple[int, int], as_json: bool) -> None:
+    total = why.total
     if as_json:
-        emit({"above": above[0], "below": above[1], "difference": total, "why": parts})
+        emit({"above": above[0], "below": above[1], "difference": total, "why": why.by_name()})
         return
-    rows = [[name, f"{value:+.4f}"] for name, value in parts.items() if value][:20]
+    rows = [[part.name, f"{part.value:+.4f}"] for part in why if part.value][:20]
     word = "above" if total > 0 else "not above"
     click.echo(f"item {above[0]} is {word} item {above[1]}: the scores differ by {total:+.4f}")
     table(["what", "difference"], rows)

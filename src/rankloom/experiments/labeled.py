@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 
 from rankloom.core import FloatArray, IntArray, listed
 from rankloom.descriptors import PRESETS
-from rankloom.engine.neighbors import Neighbours, build_neighbours
-from rankloom.engine.relevance import spread_scores
+from rankloom.engine.diffusion import diffuse_scores
+from rankloom.engine.neighbors import NeighborGraph, build_graph
 from rankloom.experts import FOUR, Expert, experts_of, measure_scales
 from rankloom.experts.distances import DISTANCES, add_similarities, all_distances
 from rankloom.experts.starting_weights import prior_weights
 
 __all__ = ["DIFFUSION", "CollectionDiffusion", "LabeledCollection", "average_precision", "load_labeled", "read_labels"]
 
-DIFFUSION = " + neighbours"  # in the name of a method, after the spreading of its scores
+DIFFUSION = " + neighbours"  # in the name of a method, after diffusion of its scores
 _FOUR = [[*DISTANCES].index(name) for name in FOUR]
 
 
@@ -77,9 +77,9 @@ class LabeledCollection:
                 add_similarities(total, stored[row], stored, by_distance, self.scales[name].astype(np.float32))
         return total
 
-    def neighbors(self, weights: FloatArray, k: int = 10) -> Neighbours:
+    def neighbors(self, weights: FloatArray, k: int = 10) -> NeighborGraph:
         """The neighbor graph under these weights."""
-        return build_neighbours(lambda row: self.similarity(row, weights), np.ones(len(self), dtype=bool), k)
+        return build_graph(lambda row: self.similarity(row, weights), np.ones(len(self), dtype=bool), k)
 
     def relevant(self, row: int) -> NDArray[np.bool_]:
         """Which items answer a query; the query itself does not count."""
@@ -111,12 +111,12 @@ class CollectionDiffusion:
         self._operator = self._neighbors.operator()
         self._everything = np.ones(len(data), dtype=bool)
 
-    def __call__(self, scores: FloatArray, *, barred: IntArray | None = None, followed: bool = False) -> FloatArray:
-        """The scores after diffusion; `barred` rows lend nothing, `followed` says that the scores follow marks."""
-        spread = spread_scores(
-            scores, self._neighbors, self._operator, self._everything, barred=barred, followed=followed
+    def __call__(self, scores: FloatArray, *, barred: IntArray | None = None, judged: bool = False) -> FloatArray:
+        """The scores after diffusion; `barred` rows lend nothing, `judged` says that the scores follow marks."""
+        diffused = diffuse_scores(
+            scores, self._neighbors, self._operator, self._everything, barred=barred, judged=judged
         )
-        return spread.total
+        return diffused.total
 
 
 def load_labeled(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rankloom.core import FloatArray
 from rankloom.experiments.labeled import LabeledCollection
-from rankloom.experts import Sighting, expert_features, experts_of, measure_scales
+from rankloom.experts import EncodedExample, expert_features, experts_of, measure_scales
 from rankloom.rankers import RankingLogisticRegression
 
 __all__ = ["positive_weights", "train_prior"]
@@ -83,7 +83,7 @@ def _judged(
         alike = np.flatnonzero((collection.labels == collection.labels[query]) & (np.arange(n) != query))
         others = np.flatnonzero(collection.labels != collection.labels[query])
         rows = np.concatenate([alike, random.choice(others, min(len(others), _OTHERS), replace=False)])
-        seen = Sighting({name: np.asarray(vectors[query]) for name, vectors in stored.items()})
+        seen = EncodedExample({name: np.asarray(vectors[query]) for name, vectors in stored.items()})
         lazy = expert_features(experts, stored, scales, [seen], n)
         phi = np.stack([lazy.column(j, rows) for j in range(len(experts))], axis=1)
         yield query, rows, phi

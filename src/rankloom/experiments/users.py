@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.core import FloatArray, IntArray
-from rankloom.engine.following import Told, follow
-from rankloom.engine.relevance import follow_marks
+from rankloom.engine.feedback import Judgements, feedback_coefficients, fit_feedback
 from rankloom.evaluation.significance import bootstrap_means
 from rankloom.experiments.labeled import DIFFUSION, CollectionDiffusion, LabeledCollection, average_precision
 
@@ -38,7 +37,7 @@ class _Search:
         columns = np.stack([self.column(row) for row in rows.tolist()])
         targets = np.concatenate([np.ones(1 + len(self.right)), -np.ones(len(self.wrong))])
         gram = np.asarray(columns[:, rows], dtype=np.float64)
-        coef = follow_marks(gram, targets, np.ones(len(rows)), machine=machine, means=means)
+        coef = feedback_coefficients(gram, targets, np.ones(len(rows)), machine=machine, means=means)
         return np.asarray(coef[:-1] @ columns + coef[-1], dtype=np.float64)
 
 
@@ -68,10 +67,12 @@ def _examples(search: _Search) -> FloatArray:
 
 
 def _as_the_engine(search: _Search) -> FloatArray:
-    told = Told({int(row) + 1: 1.0 for row in search.right} | {int(row) + 1: 0.0 for row in search.wrong}, [])
+    judgements = Judgements(
+        {int(row) + 1: 1.0 for row in search.right} | {int(row) + 1: 0.0 for row in search.wrong}, []
+    )
     column = search.column
-    following = follow(told, search.base, lambda item: column(item - 1), column(search.query), most=1000)
-    return following.scores(search.base)
+    feedback = fit_feedback(judgements, search.base, lambda item: column(item - 1), column(search.query), most=1000)
+    return feedback.scores(search.base)
 
 
 STRATEGIES: dict[str, Callable[[_Search], FloatArray]] = {
@@ -181,8 +182,8 @@ def _rounds(
         marked = len(right) + len(wrong) > 0
         scores = STRATEGIES[strategy](search) if marked else search.base
         if diffuse is not None:
-            followed = marked and strategy not in ("nothing", "weights")
-            scores = diffuse(scores, barred=wrong if followed else None, followed=followed)
+            judged = marked and strategy not in ("nothing", "weights")
+            scores = diffuse(scores, barred=wrong if judged else None, judged=judged)
         values.append(_pinned(scores, relevant, search.query, right, wrong))
         if turn < habits.rounds:
             shown = _shown(scores, search, habits.per_round, habits.choose)
@@ -212,6 +213,6 @@ def _shown(scores: FloatArray, search: _Search, n: int, choose: str) -> IntArray
     if choose == "top":
         rows = np.flatnonzero(left)
         return np.asarray(rows[np.lexsort((rows, -scores[rows]))][:n], dtype=np.int64)
-    from rankloom.engine.suggesting import border_between, tell_most
+    from rankloom.engine.active import border_between, sample_uncertain
 
-    return tell_most(scores, left, n, search.column, border_between(scores, search.right, search.wrong, left))
+    return sample_uncertain(scores, left, n, search.column, border_between(scores, search.right, search.wrong, left))
