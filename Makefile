@@ -2,8 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile
-NUMERICAL := tests/rankers tests/reranking tests/descriptors tests/experts $(patsubst %,tests/%.py,concepts/test_bagging collection/test_index_protocol \
-  engine/test_learning engine/test_neighbors evaluation/test_metrics)
+NUMERICAL := tests/rankers tests/reranking tests/descriptors tests/experts $(patsubst %,tests/%.py,concepts/test_bagging \
+  engine/test_graphs engine/test_index engine/test_learning engine/test_neighbors evaluation/test_metrics)
 
 .PHONY: demo test other-cpu browser bench soak clean
 

@@ -60,6 +60,15 @@ def alike(collection):
     return Engine(collection, {**{name: 1 / len(names) for name in names}, "text.bm25": 1.0, "tags.bm25": 0.5})
 
 
+def ids(hits):
+    return [hit.id for hit in hits]
+
+
+def kind(collection, item):
+    """The folder of an item, which is named after its color."""
+    return collection.items([item])[0].path.split("/")[-2]
+
+
 def like(*items, text=""):
     """A query by items."""
     return Query(text, tuple(Example(item=item) for item in items))

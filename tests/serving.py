@@ -1,8 +1,7 @@
-"""A small collection of the sample pictures, made once a session, and servers of copies of it."""
+"""A small collection of the sample pictures, made once a run, and servers of copies of it."""
 
 from __future__ import annotations
 
-import atexit
 import csv
 import os
 import re
@@ -10,10 +9,8 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from queue import Empty, Queue
 
@@ -24,23 +21,24 @@ from rankloom.demo import write_sample
 from rankloom.engine import Engine
 from rankloom.server import ServerSettings, create_app
 from rankloom.server.settings import LIMITS, Rate
+from tests.building import built
 
 UNLIMITED = dict.fromkeys(LIMITS, Rate(1e6, 1_000_000))
 HEADER = {"X-Rankloom": "1"}
 
 
-@cache
 def sample() -> Path:
     """A folder with `pictures` and the collection `c` of them."""
-    root = Path(tempfile.mkdtemp(prefix="rankloom-test-"))
-    atexit.register(shutil.rmtree, root, ignore_errors=True)
+    return built("sample", _make_sample)
+
+
+def _make_sample(root: Path) -> None:
     pictures = root / "pictures"
     write_sample(pictures, n_pictures=156, n_videos=1)
     (pictures / "broken.jpg").write_bytes(b"\xff\xd8\xff\xe0 this is no picture")
     with Collection(root / "c", create=True) as collection:
         index(collection, [pictures], preset="fast", workers=2, captions=Captions(str(pictures / "captions.csv")))
         Engine(collection).neighbours()
-    return root
 
 
 def labels() -> dict[str, str]:

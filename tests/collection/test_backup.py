@@ -32,20 +32,9 @@ from rankloom.collection.backup import Backup, back_up_daily, too_many
 from rankloom.descriptors import describe
 from rankloom.media import read_image
 from tests.archives import picture
-from tests.damaging import N_MARKS, checkpoint, make_collection, users
+from tests.damaging import N_MARKS, checkpoint, users
 
 NOON = datetime(2026, 3, 14, 12, tzinfo=UTC)
-
-
-@pytest.fixture(scope="module")
-def original(tmp_path_factory):
-    return make_collection(tmp_path_factory.mktemp("backup"))
-
-
-@pytest.fixture
-def folder(original, tmp_path):
-    shutil.copytree(original, tmp_path / "c")
-    return tmp_path / "c"
 
 
 @pytest.fixture

@@ -25,7 +25,6 @@ from tests.damaging import (
     damage,
     emptied,
     flipped,
-    make_collection,
     safe_users,
     truncated,
     user,
@@ -45,17 +44,6 @@ COMMANDS = [
     ["verify"],
     ["backup"],
 ]
-
-
-@pytest.fixture(scope="module")
-def original(tmp_path_factory):
-    return make_collection(tmp_path_factory.mktemp("damage"))
-
-
-@pytest.fixture
-def folder(original, tmp_path):
-    shutil.copytree(original, tmp_path / "c")
-    return tmp_path / "c"
 
 
 def call(folder, *arguments):

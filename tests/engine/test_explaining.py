@@ -12,22 +12,9 @@ from rankloom.cli import main
 from rankloom.collection import Collection
 from rankloom.engine import Engine
 from tests.archives import like
-from tests.serving import client, copied
 
 QUERY = {"text": "sea", "examples": [{"item": 5}]}
 OPTIONS = ({}, {"diffusion": False}, {"method": "smooth"}, {"method": "visual_rank", "collapse": True})
-
-
-@pytest.fixture
-def folder(tmp_path):
-    return copied(tmp_path / "c")
-
-
-@pytest.fixture
-def web(folder):
-    with client(folder) as found:
-        found.get("/")  # the cookie of this user
-        yield found
 
 
 def ask(web, path, **body):
@@ -42,23 +29,23 @@ def total(parts):
 
 @pytest.mark.parametrize("marked", [False, True])
 @pytest.mark.parametrize("options", OPTIONS)
-def test_explain_and_compare_have_the_options_of_the_search(web, options, marked):
+def test_explain_and_compare_have_the_options_of_the_search(own, options, marked):
     if marked:
-        ask(web, "feedback", marks=[{"item": 9, "grade": 1}, {"item": 3, "grade": 0}])
-    hits = ask(web, "search", k=30, explain=True, **options)["hits"]
+        ask(own, "feedback", marks=[{"item": 9, "grade": 1}, {"item": 3, "grade": 0}])
+    hits = ask(own, "search", k=30, explain=True, **options)["hits"]
     for hit in random.Random(0).sample(hits, 4):
-        found = ask(web, "explain", item=hit["id"], **options)
+        found = ask(own, "explain", item=hit["id"], **options)
         assert found["score"] == pytest.approx(hit["score"], abs=1e-5)
         assert total(found["why"]) == pytest.approx(hit["score"], abs=1e-5)
         assert {part["name"] for part in found["why"]} == {part["name"] for part in hit["why"]}
     a, b = hits[2], hits[7]
-    found = ask(web, "compare", a=a["id"], b=b["id"], **options)
+    found = ask(own, "compare", a=a["id"], b=b["id"], **options)
     assert found["difference"] == pytest.approx(a["score"] - b["score"], abs=1e-5)
     assert total(found["why"]) == pytest.approx(a["score"] - b["score"], abs=1e-5)
 
 
-def test_compare_in_the_shell_has_the_options_of_the_search(folder):
-    with Collection(folder) as collection:
+def test_compare_in_the_shell_has_the_options_of_the_search(own_folder):
+    with Collection(own_folder) as collection:
         engine = Engine(collection)
         engine.feedback(like(5), [(9, 1.0), (3, 0.0)])
         for words, options in (
@@ -67,7 +54,7 @@ def test_compare_in_the_shell_has_the_options_of_the_search(folder):
             (["--method", "smooth"], {"method": "smooth"}),
         ):
             hits = engine.search(like(5), 20, **options)
-            arguments = ["search", "--item", "5", "-c", str(folder), "--json", *words]
+            arguments = ["search", "--item", "5", "-c", str(own_folder), "--json", *words]
             ran = CliRunner().invoke(main, [*arguments, "--above", str(hits[1].id), str(hits[6].id)])
             assert json.loads(ran.stdout)["difference"] == pytest.approx(hits[1].score - hits[6].score, abs=1e-5)
             suggested = CliRunner().invoke(main, [*arguments, "--suggest", "-k", "4"])
@@ -76,15 +63,15 @@ def test_compare_in_the_shell_has_the_options_of_the_search(folder):
                 assert [json.loads(line)["id"] for line in suggested.stdout.splitlines()] == expected
 
 
-def test_parts_keep_their_kinds(web):
-    hits = ask(web, "search", k=30)["hits"]
-    ask(web, "feedback", marks=[{"item": hits[4]["id"], "grade": 1}, {"item": hits[9]["id"], "grade": 0}])
-    ask(web, "prefer", better=hits[20]["id"], worse=hits[0]["id"])
+def test_parts_keep_their_kinds(own):
+    hits = ask(own, "search", k=30)["hits"]
+    ask(own, "feedback", marks=[{"item": hits[4]["id"], "grade": 1}, {"item": hits[9]["id"], "grade": 0}])
+    ask(own, "prefer", better=hits[20]["id"], worse=hits[0]["id"])
     kinds = {}
     for item in (hits[4]["id"], hits[9]["id"], hits[20]["id"], hits[0]["id"]):
-        for part in ask(web, "explain", item=item)["why"]:
+        for part in ask(own, "explain", item=item)["why"]:
             kinds[part["name"].rstrip("0123456789")] = part["kind"]
-    for hit in ask(web, "search", k=10, explain=True, method="smooth")["hits"]:
+    for hit in ask(own, "search", k=10, explain=True, method="smooth")["hits"]:
         kinds |= {part["name"]: part["kind"] for part in hit["why"] if part["name"] == "smooth"}
     assert kinds["preferred"] == "mark"
     assert kinds["marked right"] == kinds["marked wrong"] == kinds["all marks"] == "mark"
@@ -96,7 +83,7 @@ def test_parts_keep_their_kinds(web):
     assert "other" not in kinds.values()
 
 
-def test_an_item_that_there_is_not(web):
-    assert web.post("/api/explain", json={"query": QUERY, "item": 9999}).json() == {"error": "there is no item 9999"}
-    answer = web.post("/api/compare", json={"query": QUERY, "a": 1, "b": 9999})
+def test_an_item_that_there_is_not(own):
+    assert own.post("/api/explain", json={"query": QUERY, "item": 9999}).json() == {"error": "there is no item 9999"}
+    answer = own.post("/api/compare", json={"query": QUERY, "a": 1, "b": 9999})
     assert answer.status_code == 404

@@ -13,27 +13,16 @@ from rankloom.collection import Collection
 from rankloom.collection.dates import FORMS, start_of
 from rankloom.collection.query import Example, Filters, Query
 from rankloom.engine import Engine
-from tests.serving import client, copied, sample
+from tests.serving import sample
 
 TODAY = date(2024, 3, 31)
 BAD_DATES = ("9999-99-99", "2024-02-31", "2024-13", "0000", "2024-5", "2024-05-17T25:00", "soon", "", "9999y", "1.5d")
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return copied(tmp_path_factory.mktemp("filters") / "c")
-
-
-@pytest.fixture(scope="module")
 def engine(folder):
     with Collection(folder) as collection:
         yield Engine(collection)
-
-
-@pytest.fixture(scope="module")
-def web(folder):
-    with client(folder) as found:
-        yield found
 
 
 def shell(folder, *arguments):

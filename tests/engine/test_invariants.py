@@ -18,21 +18,9 @@ from rankloom.collection.query import Example, Filters, Query
 from rankloom.engine import METHODS, Engine, searching
 from rankloom.engine.relevance import ALPHA
 from rankloom.engine.searching import SearchEngine
-from tests.archives import alike, copied, like, make, picture, write_pictures
+from tests.archives import alike, copied, ids, like, picture, write_pictures
 
 N = 48
-
-
-@pytest.fixture(scope="module")
-def pictures(tmp_path_factory):
-    return write_pictures(tmp_path_factory.mktemp("pictures"))
-
-
-@pytest.fixture(scope="module")
-def original(pictures, tmp_path_factory):
-    place = make(tmp_path_factory.mktemp("made") / "c", pictures, captions=Captions(str(pictures / "captions.csv")))
-    with Collection(place) as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")
@@ -40,18 +28,8 @@ def engine(original):
     return alike(original)
 
 
-@pytest.fixture
-def changing(original, tmp_path):
-    with copied(original, tmp_path / "c") as opened:
-        yield opened
-
-
 def rgb(collection, item):
     return cv2.cvtColor(cv2.imread(collection.items([item])[0].path), cv2.COLOR_BGR2RGB)
-
-
-def ids(found):
-    return [one.id for one in found]
 
 
 QUERIES = {
@@ -420,3 +398,16 @@ def test_a_change_while_a_snapshot_is_taken_is_seen_by_the_next_search(changing,
         commit("zeppelin")
     assert ids(engine.search(Query("zeppelin"))) == [5]
     assert ids(engine.search(Query("airship"))) == ([5] if warm else [])
+
+
+def test_a_snapshot_stays_as_it_was_made(changing, tmp_path):
+    engine = alike(changing)
+    before = engine.snapshot()
+    words = ["boat", "things", "fresh"]
+    scores = [before.text.scores(word).tolist() for word in words]
+    more = write_pictures(tmp_path / "fresh_things", 14, seed=9)  # so many that statistics are taken anew
+    index(changing, [more], workers=0, captions=Captions(str(more / "captions.csv")))
+    after = engine.snapshot()
+    assert after is not before
+    assert len(after.text) > len(before.text)
+    assert [before.text.scores(word).tolist() for word in words] == scores

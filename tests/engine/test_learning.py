@@ -8,24 +8,16 @@ import numpy as np
 import pytest
 from sklearn.kernel_ridge import KernelRidge
 
-from rankloom.collection import Captions, Collection, Mark, index
+from rankloom.collection import Collection, Mark, index
 from rankloom.collection.export import export_marks
 from rankloom.collection.query import Query
 from rankloom.datasets.trec import qid_from_trec, qid_to_trec, read_qrels
 from rankloom.engine import searching
 from rankloom.engine.library import Past, preferences
 from rankloom.engine.relevance import RIDGE, follow_marks
-from tests.archives import alike, copied, like, make, picture, write_pictures
+from tests.archives import alike, copied, ids, kind, like, picture, write_pictures
 
 N = 48
-
-
-@pytest.fixture(scope="module")
-def original(tmp_path_factory):
-    pictures = write_pictures(tmp_path_factory.mktemp("pictures"))
-    place = make(tmp_path_factory.mktemp("made") / "c", pictures, captions=Captions(str(pictures / "captions.csv")))
-    with Collection(place) as opened:
-        yield opened
 
 
 @pytest.fixture
@@ -45,14 +37,6 @@ def fresh(original, tmp_path):
 @pytest.fixture
 def engine(fresh):
     return alike(fresh())
-
-
-def ids(found):
-    return [one.id for one in found]
-
-
-def kind(collection, item):
-    return collection.items([item])[0].path.split("/")[-2]
 
 
 def judge(engine, items, k=12, user=""):

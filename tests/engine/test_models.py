@@ -8,23 +8,15 @@ import cv2
 import numpy as np
 import pytest
 
-from rankloom.collection import Captions, Collection, Mark, index
+from rankloom.collection import Collection, Mark, index
 from rankloom.collection._schema import MIGRATIONS
 from rankloom.collection.query import Example, Filters, Query
 from rankloom.engine import Engine
 from rankloom.evaluation.metrics import evaluate
-from tests.archives import alike, copied, like, make, write_pictures
+from tests.archives import alike, copied, ids, kind, like
 
 N = 48
 NOT_LINEAR = ("rankboost", "irankboost", "ranknet", "lambdamart")
-
-
-@pytest.fixture(scope="module")
-def original(tmp_path_factory):
-    pictures = write_pictures(tmp_path_factory.mktemp("pictures"))
-    place = make(tmp_path_factory.mktemp("made") / "c", pictures, captions=Captions(str(pictures / "captions.csv")))
-    with Collection(place) as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")
@@ -40,23 +32,9 @@ def judged(original, tmp_path_factory):
 
 
 @pytest.fixture
-def fresh(original, tmp_path):
-    with copied(original, tmp_path / "c") as opened:
-        yield opened
-
-
-@pytest.fixture
 def taught(judged, tmp_path):
     with copied(judged, tmp_path / "taught") as opened:
         yield alike(opened)
-
-
-def ids(found):
-    return [one.id for one in found]
-
-
-def kind(collection, item):
-    return collection.items([item])[0].path.split("/")[-2]
 
 
 def judge(engine, query, wanted, items, user=""):
@@ -70,12 +48,12 @@ def rgb(collection, item):
 # Models --------------------------------------------------------------------------------------------------------------
 
 
-def test_training_needs_marks_of_some_queries(fresh):
-    engine = alike(fresh)
+def test_training_needs_marks_of_some_queries(changing):
+    engine = alike(changing)
     with pytest.raises(ValueError, match="nothing to learn from"):
         engine.train()
     for item in (1, 20):
-        judge(engine, like(item), kind(fresh, item), range(1, N + 1, 5))
+        judge(engine, like(item), kind(changing, item), range(1, N + 1, 5))
     with pytest.raises(ValueError, match="2 queries are too few"):
         engine.train()
     with pytest.raises(ValueError, match="nothing to go back to"):
@@ -122,9 +100,9 @@ def test_words_find_the_same_items_whatever_the_model(taught, ranker):
     assert [sorted(ids(taught.search(Query(word), N, user="another"))) for word in words] == before
 
 
-def test_words_find_the_same_items_when_a_concept_has_a_weight(fresh):
-    engine = alike(fresh)
-    grey = [item for item in range(1, N + 1) if kind(fresh, item) == "grey_things"]
+def test_words_find_the_same_items_when_a_concept_has_a_weight(changing):
+    engine = alike(changing)
+    grey = [item for item in range(1, N + 1) if kind(changing, item) == "grey_things"]
     others = [item for item in range(1, N + 1) if item not in grey]
     before = [sorted(ids(engine.search(Query(word), N))) for word in ("boat", "xyzzy")]
     engine.train_concept("grey", grey, others, method="cascade")
@@ -221,16 +199,16 @@ def quality(engine, items, **options):
     return float(np.mean(found))
 
 
-def test_the_library_learns_which_expert_to_trust(fresh):
-    names = [name for name in alike(fresh).weights if "." in name and "bm25" not in name]
+def test_the_library_learns_which_expert_to_trust(changing):
+    names = [name for name in alike(changing).weights if "." in name and "bm25" not in name]
     # Only the colour moments tell the kinds apart, and they have next to no say at the start.
     bad = [name for name in names if name.startswith(("lbp", "gabor", "gist", "hog"))]
     # As sizes of weights at the start are: how fast marks move them depends on it.
-    engine = Engine(fresh, {**dict.fromkeys(bad, 1 / len(bad)), "color_moments.l1": 0.01 / len(bad)})
+    engine = Engine(changing, {**dict.fromkeys(bad, 1 / len(bad)), "color_moments.l1": 0.01 / len(bad)})
     unseen = range(2, N, 7)
     before = quality(engine, unseen, diffusion=False)
     for item in [one for one in range(1, N + 1) if one not in unseen][:30]:
-        judge(engine, like(item), kind(fresh, item), [one for one in range(1, N + 1, 4) if one != item])
+        judge(engine, like(item), kind(changing, item), [one for one in range(1, N + 1, 4) if one != item])
     after = quality(engine, unseen, diffusion=False)
     assert after > before + 0.2
     curve = engine.learning_curve()
@@ -238,14 +216,14 @@ def test_the_library_learns_which_expert_to_trust(fresh):
 
 
 @pytest.mark.parametrize("diffusion", [True, False])
-def test_marks_of_a_search_improve_it(fresh, diffusion):
-    weights = {name: 1.0 for name in alike(fresh).weights if name.startswith(("lbp", "gabor", "hog"))}
-    engine = Engine(fresh, weights)
+def test_marks_of_a_search_improve_it(changing, diffusion):
+    weights = {name: 1.0 for name in alike(changing).weights if name.startswith(("lbp", "gabor", "hog"))}
+    engine = Engine(changing, weights)
     asked = range(1, N, 5)
     before = quality(engine, asked, diffusion=diffusion)
     for item in asked:
         shown = [one for one in ids(engine.search(like(item), 13, diffusion=diffusion)) if one != item]
-        judge(engine, like(item), kind(fresh, item), shown)
+        judge(engine, like(item), kind(changing, item), shown)
     assert quality(engine, asked, diffusion=diffusion) > before + 0.05
 
 
@@ -253,8 +231,8 @@ def test_marks_of_a_search_improve_it(fresh, diffusion):
 
 
 @pytest.mark.parametrize("query", [like(3), Query("red"), like(3, text="boat"), Query("xyzzy")])
-def test_suggestions_are_new_and_different(fresh, query):
-    engine = alike(fresh)
+def test_suggestions_are_new_and_different(changing, query):
+    engine = alike(changing)
     expected = len(engine.search(query, N))
     for _ in range(4):
         found = engine.suggest(query, 5)
@@ -268,8 +246,8 @@ def test_suggestions_are_new_and_different(fresh, query):
         engine.suggest(query, 0)
 
 
-def test_suggestions_keep_to_the_filters(fresh):
-    engine = alike(fresh)
+def test_suggestions_keep_to_the_filters(changing):
+    engine = alike(changing)
     query = Query(examples=(Example(item=3),), filters=Filters(has_text=True))
     assert {*ids(engine.suggest(query, N))} == {*ids(engine.search(query, N))}
 
@@ -277,16 +255,16 @@ def test_suggestions_keep_to_the_filters(fresh):
 # Kept pictures and searches ------------------------------------------------------------------------------------------
 
 
-def test_pictures_are_kept_once_and_found_again(fresh):
-    engine = alike(fresh)
-    image = rgb(fresh, 7)[5:, :50].copy()
+def test_pictures_are_kept_once_and_found_again(changing):
+    engine = alike(changing)
+    image = rgb(changing, 7)[5:, :50].copy()
     key = engine.upload(image)
     assert engine.upload(image.copy()) == key
     assert engine.picture(key)[:2] == b"\xff\xd8"
-    assert fresh.db.execute("SELECT count(*) FROM pictures").fetchone() == (1,)
+    assert changing.db.execute("SELECT count(*) FROM pictures").fetchone() == (1,)
     query = Query(examples=(Example(picture=key),))
     order = ids(engine.search(query, N))
-    with Collection(fresh.folder) as reopened:
+    with Collection(changing.folder) as reopened:
         again = alike(reopened)
         assert ids(again.search(query, N)) == order
         index(reopened, descriptors=["wavelet"], workers=0)
@@ -296,27 +274,27 @@ def test_pictures_are_kept_once_and_found_again(fresh):
         engine.search(Query(examples=(Example(picture="0" * 32),)))
 
 
-def test_a_picture_gives_the_same_scores_and_lessons_after_reopening(fresh):
-    engine = alike(fresh)
-    query = Query(examples=(Example(image=rgb(fresh, 7)[5:, :50].copy()),))
+def test_a_picture_gives_the_same_scores_and_lessons_after_reopening(changing):
+    engine = alike(changing)
+    query = Query(examples=(Example(image=rgb(changing, 7)[5:, :50].copy()),))
     plain = engine.rank(query).total
     engine.feedback(query, [Mark(9, 1.0), Mark(30, 0.0)])
     kept = engine.asked(engine.marks()[0].qid)
-    again = alike(fresh)
+    again = alike(changing)
     np.testing.assert_array_equal(again.rank(kept, follow=False).total, engine.rank(query, follow=False).total)
     assert again.weights == engine.weights
     assert len(plain) == N
 
 
-def test_saved_searches(fresh):
-    engine = alike(fresh)
-    image = rgb(fresh, 7)
+def test_saved_searches(changing):
+    engine = alike(changing)
+    image = rgb(changing, 7)
     queries = {"b": Query("red 🙂"), "a": Query("x", (Example(image=image), Example(item=4, weight=-0.5)))}
     for name, query in queries.items():
         engine.save_search(name, query, "me")
     engine.save_search("a", queries["a"], "you")
     engine.save_search("b", like(5), "me")
-    with Collection(fresh.folder) as reopened:
+    with Collection(changing.folder) as reopened:
         saved = alike(reopened).saved("me")
         assert [one.name for one in saved] == ["a", "b"]
         assert saved[1].query.examples[0].item == 5
@@ -330,9 +308,9 @@ def test_saved_searches(fresh):
         engine.save_search("  ", like(5))
 
 
-def test_explaining_one_query_in_many_threads(fresh):
+def test_explaining_one_query_in_many_threads(changing):
     failed = []
-    engine = alike(fresh)
+    engine = alike(changing)
 
     def explain(query, gate):
         gate.wait()

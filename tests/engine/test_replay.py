@@ -8,28 +8,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from rankloom.collection import Captions, Collection, Mark, index
+from rankloom.collection import Mark, index
 from rankloom.collection import marks as log
 from rankloom.collection.query import Example, Query
 from rankloom.engine import checkpoints
 from rankloom.engine.library import Library
-from tests.archives import alike, copied, like, make, write_pictures
+from tests.archives import alike, copied, like, write_pictures
 
 N = 48
-
-
-@pytest.fixture(scope="module")
-def original(tmp_path_factory):
-    pictures = write_pictures(tmp_path_factory.mktemp("pictures"))
-    place = make(tmp_path_factory.mktemp("made") / "c", pictures, captions=Captions(str(pictures / "captions.csv")))
-    with Collection(place) as opened:
-        yield opened
-
-
-@pytest.fixture
-def changing(original, tmp_path):
-    with copied(original, tmp_path / "c") as opened:
-        yield opened
 
 
 def fill(collection, n_marks, seed=0):

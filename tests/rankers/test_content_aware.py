@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import rankloom.rankers._content_risk as risk_module
-from rankloom.checks import RANKER_CHECKS
 from rankloom.core import RankingData
 from rankloom.evaluation.metrics import evaluate
 from rankloom.groups import group_rows
@@ -307,33 +305,6 @@ def test_bad_parameters_are_named_in_one_line(params, message):
     with pytest.raises(ValueError, match=message) as caught:
         ContentAwareRanker(**params).fit(*problem(2))
     assert "\n" not in str(caught.value)
-
-
-VARIANTS = [
-    ContentAwareRanker(),
-    ContentAwareRanker(gamma=0.1, visual=[-1]),
-    ContentAwareRanker(visual=slice(-2, None), candidates=15, normalize_graph=False),
-    ContentAwareRanker(visual=[-1], distance="cosine", solver="cutting_plane", tol=1e-11),
-]
-
-
-@pytest.mark.parametrize("check", RANKER_CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("ranker", VARIANTS, ids=str)
-def test_common_checks(ranker, check):
-    if ranker.visual is not None and check.__name__ == "check_scores":
-        pytest.skip("scores depend on the list; test_prediction_is_that_of_each_list checks them")
-    check(ranker)
-
-
-def expected_failures(estimator):
-    if estimator.visual is None:
-        return {}
-    return {"check_methods_subset_invariance": "scores depend on the list"}
-
-
-@parametrize_with_checks(VARIANTS[:2], expected_failed_checks=expected_failures)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 def test_beats_the_sum_of_all_features():

@@ -4,9 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from rankloom.checks import RANKER_CHECKS
 from rankloom.datasets import load_letor, make_ranking
 from rankloom.evaluation.metrics import POLICIES, Policy, evaluate, evaluate_queries, parse_metric
 from rankloom.groups import group_rows
@@ -272,24 +270,6 @@ def test_bad_parameters():
     for bad in ({"n_restarts": 0}, {"max_iter": 0}, {"metric": "nonsense"}, {"policy": "nonsense"}):
         with pytest.raises(ValueError):
             CoordinateAscent(**bad).fit(data.X, data.y, qid=data.qid)
-
-
-VARIANTS = [
-    CoordinateAscent(),
-    CoordinateAscent("nDCG@10", "letor4"),
-    CoordinateAscent("tau", n_restarts=1, max_iter=1),
-]
-
-
-@pytest.mark.parametrize("check", RANKER_CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("ranker", VARIANTS, ids=str)
-def test_common_checks(ranker, check):
-    check(ranker)
-
-
-@parametrize_with_checks([CoordinateAscent()])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 @needs_shared

@@ -5,10 +5,8 @@ import sys
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rankloom import RankingData
-from rankloom.checks import RANKER_CHECKS
 from rankloom.datasets import make_ranking
 from rankloom.evaluation.metrics import evaluate
 from rankloom.groups import group_rows
@@ -20,17 +18,6 @@ from rankloom.rankers.neural import canonical
 from tests.data import SHARED, needs_shared
 
 lightgbm = pytest.importorskip("lightgbm")
-
-
-@pytest.mark.parametrize("check", RANKER_CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("ranker", [LambdaMART(), LambdaMART(max_list=7, options={"bagging_fraction": 0.5})], ids=str)
-def test_common_checks(ranker, check):
-    check(ranker)
-
-
-@parametrize_with_checks([LambdaMART()])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 def test_is_lightgbm_on_sorted_rows(capfd):

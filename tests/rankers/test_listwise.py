@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import check_grad, minimize
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from rankloom.checks import RANKER_CHECKS
 from rankloom.datasets import make_ranking
 from rankloom.evaluation.metrics import evaluate
 from rankloom.groups import group_rows, preferences
@@ -17,19 +15,6 @@ from rankloom.rankers.listwise import ListNet, ListRisk
 from rankloom.rankers.losses import LOSSES
 from rankloom.rankers.neural import NetworkRisk, ScoringNetwork, canonical
 from tests.data import SHARED, needs_shared
-
-VARIANTS = [ListNet(), ListNet(hidden=8)]
-
-
-@pytest.mark.parametrize("check", RANKER_CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("ranker", VARIANTS, ids=str)
-def test_common_checks(ranker, check):
-    check(ranker)
-
-
-@parametrize_with_checks(VARIANTS)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 def small_problem(seed=0, **options):

@@ -2,27 +2,12 @@
 
 import numpy as np
 import pytest
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from rankloom.checks import RANKER_CHECKS
 from rankloom.datasets import make_ranking
 from rankloom.groups import preference_pairs
 from rankloom.rankers import FullRankingLogisticRegression, load_ranker
 from rankloom.rankers.neural import ScoringNetwork
 from rankloom.rankers.ranknet import RankNet
-
-VARIANTS = [RankNet(), RankNet(hidden=8)]
-
-
-@pytest.mark.parametrize("check", RANKER_CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("ranker", [*VARIANTS, RankNet(hidden=3, normalize="query", nu=0.01)], ids=str)
-def test_common_checks(ranker, check):
-    check(ranker)
-
-
-@parametrize_with_checks(VARIANTS)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize("nu", [0.01, 1.0, 100.0])

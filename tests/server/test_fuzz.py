@@ -17,7 +17,7 @@ from schemathesis import GenerationMode, checks
 from rankloom.collection import Collection
 from rankloom.engine import Engine
 from rankloom.server import ServerSettings, create_app
-from tests.serving import HEADER, UNLIMITED, client, copied, sample
+from tests.serving import HEADER, UNLIMITED, copied, sample
 
 CHECKS = [
     checks.not_a_server_error,
@@ -74,12 +74,6 @@ def test_generated_requests(described, mode):
         except Unsatisfiable:  # a call without parameters has no wrong ones
             assert mode is GenerationMode.NEGATIVE
     assert calls > 200
-
-
-@pytest.fixture(scope="module")
-def web(tmp_path_factory):
-    with client(copied(tmp_path_factory.mktemp("hostile") / "c")) as found:
-        yield found
 
 
 # Uploads -------------------------------------------------------------------------------------------------------------

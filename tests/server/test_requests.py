@@ -8,23 +8,15 @@ from rankloom.collection import Collection
 from rankloom.collection.names import LONGEST, check_name
 from rankloom.collection.query import Query
 from rankloom.engine import Engine
-from tests.serving import client, copied
 
 WORDS = {"text": "lighthouse"}
 BAD_NAMES = ("__proto__", "constructor", "toString", " hasOwnProperty ", "", "  ", "a/b", "<b>", "a\nb", "x" * 101)
 GOOD_NAMES = ("my garden", "Häfen_2-b", "灯台", "प्रकाश", "proto", "Constructor")
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return copied(tmp_path_factory.mktemp("requests") / "c")
-
-
-@pytest.fixture(scope="module")
-def web(folder):
-    with client(folder) as found:
-        found.get("/")  # the cookie of this user
-        yield found
+@pytest.fixture(scope="module", autouse=True)
+def cookie_of_a_user(web):
+    web.get("/")
 
 
 @pytest.mark.parametrize(

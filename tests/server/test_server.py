@@ -29,24 +29,6 @@ TOKEN = "a-token-that-is-long-enough"
 WORDS = {"text": "lighthouse"}
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return copied(tmp_path_factory.mktemp("server") / "c")
-
-
-@pytest.fixture(scope="module")
-def web(folder):
-    with client(folder) as found:
-        yield found
-
-
-@pytest.fixture
-def own(tmp_path):
-    """A server of a collection that nobody else writes to."""
-    with client(copied(tmp_path / "c")) as found:
-        yield found
-
-
 def ok(response):
     assert response.status_code in (200, 202), response.text
     return response.json()
@@ -70,7 +52,7 @@ def refused(response, status):
     assert list(body) == ["error"]
     assert body["error"]
     assert len(body["error"].splitlines()) == 1
-    assert str(sample().parent) not in response.text
+    assert str(sample().parents[1]) not in response.text
     assert "Traceback" not in response.text
     return body["error"]
 

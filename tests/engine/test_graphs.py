@@ -1,4 +1,4 @@
-"""Indexes and the neighbour graph: the same answers however they were made, kept, grown, damaged or moved."""
+"""The neighbour graph of a collection: the same however it was made, kept, grown, damaged or moved."""
 
 import gc
 import json
@@ -6,156 +6,20 @@ import os
 import warnings
 from contextlib import contextmanager
 
-import cv2
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from rankloom.collection import Captions, Collection, Mark, index
+from rankloom.collection import Collection, Mark, index
 from rankloom.collection.query import Query
 from rankloom.engine import Engine
-from rankloom.engine.index import ExactIndex, FaissIndex
 from rankloom.engine.neighbors import RESOLUTION, build_neighbours
-from tests.archives import alike, copied, like, make, picture, write_pictures
+from tests.archives import alike, copied, ids, like, make, picture, write_pictures
 
-faiss = pytest.importorskip("faiss")
 N = 48
 GRAPH = "neighbours.npz"
-
-
-@pytest.fixture(scope="module")
-def original(tmp_path_factory):
-    pictures = write_pictures(tmp_path_factory.mktemp("pictures"))
-    place = make(tmp_path_factory.mktemp("made") / "c", pictures, captions=Captions(str(pictures / "captions.csv")))
-    with Collection(place) as opened:
-        yield opened
-
-
-@pytest.fixture
-def changing(original, tmp_path):
-    with copied(original, tmp_path / "c") as opened:
-        yield opened
-
-
-def ids(found):
-    return [one.id for one in found]
-
-
-def with_faiss(collection, stored=None):
-    weights = dict(alike(collection).weights)
-    return Engine(collection, weights, index=FaissIndex(collection.vectors("lbp") if stored is None else stored, "lbp"))
-
-
-# Indexes -------------------------------------------------------------------------------------------------------------
-
-
-def test_exact_index_takes_all():
-    exact = ExactIndex()
-    exact.grow({"lbp": np.ones((4, 3), np.float16)})
-    assert exact.candidates([{"lbp": np.ones(3)}], 1) is None
-
-
-class Odd:
-    """An index that anybody could write: items with odd numbers, and what it was told of."""
-
-    def __init__(self):
-        self.n = []
-
-    def grow(self, vectors):
-        self.n.append(len(vectors["lbp"]))
-
-    def candidates(self, sightings, n):
-        return np.arange(0, self.n[-1], 2)
-
-
-def test_any_index_that_keeps_to_the_protocol_works(changing, tmp_path):
-    chosen = Odd()
-    engine = Engine(changing, dict(alike(changing).weights), index=chosen)
-    exact = [one for one in ids(alike(changing).search(like(3), N, diffusion=False)) if one % 2]
-    assert ids(engine.search(like(3), N, diffusion=False)) == exact
-    assert len(engine.search(Query("things"), N)) == N  # words count: all items
-    cv2.imwrite(str(tmp_path / "new.png"), picture((30, 30, 200), 99))
-    index(changing, [tmp_path / "new.png"], workers=0)
-    assert N + 1 in ids(engine.search(like(3), 100))
-    assert chosen.n[0] == N
-    assert chosen.n[-1] == N + 1
-
-
-def test_faiss_candidates_are_the_nearest_by_cosine(tmp_path):
-    rng = np.random.default_rng(0)
-    stored = rng.normal(size=(300, 16)).astype(np.float16)
-    stored[7] = 0
-    found = FaissIndex(stored[:200], "d")
-    found.grow({"d": stored, "other": stored[:5]})
-    found.grow({"d": stored})
-    found.grow({"other": stored})
-    found.grow({"d": stored[:10]})
-    assert len(found) == 300
-    unit = stored.astype(np.float32) / np.maximum(
-        np.linalg.norm(stored.astype(np.float32), axis=1, keepdims=True), 1e-9
-    )
-    for rows in ([3], [3, 90, 41]):
-        nearest = {row for query in rows for row in np.argsort(-(unit @ unit[query]), kind="stable")[:12].tolist()}
-        assert set(found.candidates([{"d": stored[row]} for row in rows], 12).tolist()) == nearest
-    assert found.candidates([{"other": stored[0]}], 5) is None
-    assert found.candidates([], 5) is None
-    assert len(found.candidates([{"d": stored[0]}], 10_000)) == 300
-    found.save(tmp_path / "i.faiss")
-    again = FaissIndex.load(tmp_path / "i.faiss", "d")
-    assert again.candidates([{"d": stored[9]}], 8).tolist() == found.candidates([{"d": stored[9]}], 8).tolist()
-    with pytest.raises(FileNotFoundError):
-        FaissIndex.load(tmp_path / "none", "d")
-    best = np.argsort(-(unit @ unit.T), axis=1, kind="stable")[:, :5]
-    assert found.recall(stored[:20], best[:20], 5) == pytest.approx(1.0, abs=0.02)
-
-
-def test_an_empty_faiss_index_has_no_candidates():
-    found = FaissIndex(np.zeros((0, 4), np.float16), "d").candidates([{"d": np.ones(4)}], 3)
-    assert found is None or found.tolist() == []
-
-
-@pytest.mark.parametrize("query", [like(3), like(3, 20), Query("red boat"), like(9, text="sea")])
-def test_an_engine_with_all_candidates_is_exact(original, query):
-    exact, some = alike(original).search(query, N), with_faiss(original).search(query, N)
-    assert ids(some) == ids(exact)
-    np.testing.assert_allclose([one.score for one in some], [one.score for one in exact], atol=1e-5)
-
-
-def test_an_engine_with_an_index_finds_new_items(changing, tmp_path):
-    engine = with_faiss(changing)
-    engine.search(like(3))
-    cv2.imwrite(str(tmp_path / "new.png"), picture((30, 30, 200), 99))
-    index(changing, [tmp_path / "new.png"], workers=0)
-    assert ids(engine.search(like(N + 1), 1, diffusion=False)) == [N + 1]
-
-
-def test_a_marked_item_is_shown_whatever_the_index_proposes(changing):
-    engine = with_faiss(changing, changing.vectors("lbp")[:20])
-    engine.feedback(like(3), [Mark(40, 1.0)])
-    assert ids(engine.search(like(3), N))[0] == 40
-
-
-def test_an_index_that_knows_more_than_the_collection(changing):
-    stored = np.vstack([changing.vectors("lbp"), changing.vectors("lbp")])
-    assert len(with_faiss(changing, stored).search(like(3), 100)) == N
-
-
-def test_a_snapshot_stays_as_it_was_made(changing, tmp_path):
-    engine = alike(changing)
-    before = engine.snapshot()
-    words = ["boat", "things", "fresh"]
-    scores = [before.text.scores(word).tolist() for word in words]
-    more = write_pictures(tmp_path / "fresh_things", 14, seed=9)  # so many that statistics are taken anew
-    index(changing, [more], workers=0, captions=Captions(str(more / "captions.csv")))
-    after = engine.snapshot()
-    assert after is not before
-    assert len(after.text) > len(before.text)
-    assert [before.text.scores(word).tolist() for word in words] == scores
-
-
-# The graph -----------------------------------------------------------------------------------------------------------
 
 
 def scratch(collection, target):
@@ -350,7 +214,7 @@ def test_the_graph_is_used_by_another_engine(changing):
     assert os.stat(changing.folder / GRAPH).st_mtime_ns == written
 
 
-def damages(good, n=60):
+def damages(good, n):
     rng = np.random.default_rng(1)
     yield b""
     yield b"not at all"
@@ -377,7 +241,7 @@ def test_a_damaged_graph_is_made_again(changing):
     expected = alike(changing).neighbours()
     file = changing.folder / GRAPH
     with left_open():
-        for bad in damages(file.read_bytes(), 25):
+        for bad in damages(file.read_bytes(), 12):
             file.write_bytes(bad)
             np.testing.assert_array_equal(alike(changing).neighbours().ids, expected.ids)
 
@@ -401,12 +265,12 @@ def test_a_graph_with_a_damaged_header_is_made_again(changing):
     failed = set()
     with left_open():
         for at in (*range(end, end + 12), *range(start, start + 60)):
-            for bit in (1, 8, 64):
-                file.write_bytes(good[:at] + bytes([good[at] ^ bit]) + good[at + 1 :])
-                try:
-                    np.testing.assert_array_equal(alike(changing).neighbours().ids, expected.ids)
-                except Exception as error:
-                    failed.add(type(error).__name__)
+            bit = (1, 8, 64)[at % 3]
+            file.write_bytes(good[:at] + bytes([good[at] ^ bit]) + good[at + 1 :])
+            try:
+                np.testing.assert_array_equal(alike(changing).neighbours().ids, expected.ids)
+            except Exception as error:
+                failed.add(type(error).__name__)
     assert not failed
 
 
@@ -414,6 +278,6 @@ def test_a_graph_with_a_damaged_header_is_made_again(changing):
 def test_a_damaged_text_index_is_made_again(changing, name):
     expected = alike(changing).scores(Query("red boat"))
     file = changing.folder / name
-    for bad in damages(file.read_bytes(), 25):
+    for bad in damages(file.read_bytes(), 12):
         file.write_bytes(bad)
         np.testing.assert_array_equal(alike(changing).scores(Query("red boat")), expected)
