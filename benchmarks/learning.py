@@ -12,7 +12,7 @@ from rankloom.collection import Collection, Mark
 from rankloom.collection.query import Example, Query
 from rankloom.core import RankingData
 from rankloom.descriptors import CLASSICAL, PRESETS
-from rankloom.engine import Engine
+from rankloom.engine import Engine, SearchOptions
 from rankloom.experiments import (
     LabeledCollection,
     fit_cutoff,
@@ -82,16 +82,16 @@ def _one_mark() -> Bar:
     plain, marked = [], []
     with Collection(collection_of("caltech101")) as collection:
         engine = Engine(collection)
-        engine.neighbours()
+        engine.refresh()
         for turn, item in enumerate(range(1, 400, 20)):
             query = Query(examples=(Example(item=item),))
             began = time.perf_counter()
-            found = engine.search(query, 50, user="benchmark")
+            found = engine.search(query, 50, SearchOptions(user="benchmark"))
             plain.append(time.perf_counter() - began)
             for place in range(4):
                 began = time.perf_counter()
                 engine.feedback(query, [Mark(found[place + turn % 3].id, float(place < 2))], "benchmark")
-                found = engine.search(query, 50, user="benchmark")
+                found = engine.search(query, 50, SearchOptions(user="benchmark"))
                 marked.append(time.perf_counter() - began)
             while engine.undo(query, "benchmark") is not None:
                 pass

@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 
 import rankloom.experts.distances
 from benchmarks.harness import Bar, at_least, at_most, seconds
-from rankloom.experts import Sighting, expert_features, experts_of, measure_scales
+from rankloom.experts import EncodedExample, expert_features, experts_of, measure_scales
 from rankloom.experts.distances import DISTANCES, add_similarities, all_distances
 from rankloom.rankers import RankingLogisticRegression, SoftCascade
 
@@ -89,7 +89,7 @@ def _cascade() -> list[Bar]:
     random = np.random.default_rng(2)
     X, y, qid = [], [], []
     for query in range(20):
-        seen = Sighting({name: stored[query].astype(np.float32) for name, stored in vectors.items()})
+        seen = EncodedExample({name: stored[query].astype(np.float32) for name, stored in vectors.items()})
         phi = expert_features(experts, vectors, scales, [seen], len(labels))
         alike = np.flatnonzero((labels == labels[query]) & (np.arange(len(labels)) != query))
         rows = np.concatenate([alike, random.choice(len(labels), 2000, replace=False)])
@@ -112,7 +112,7 @@ def _cascade() -> list[Bar]:
         found["all"] = total
 
     def part(query: int) -> None:
-        seen = Sighting({name: stored[query].astype(np.float32) for name, stored in archive.items()})
+        seen = EncodedExample({name: stored[query].astype(np.float32) for name, stored in archive.items()})
         found["cascade"] = cascade.predict(expert_features(experts, archive, scales, [seen], len(truth)))
 
     ratios, precision = [], {"all": [], "cascade": []}

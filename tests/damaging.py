@@ -27,7 +27,7 @@ def make_collection(root):
             for number in range(N_MARKS):
                 item = number % len(collection) + 1
                 add_marks(collection, f"q{number % 7}", [Mark(item, 1.0)], user(number), query='{"text": "boat"}')
-            Engine(collection).neighbours()
+            Engine(collection).refresh()
     checkpoint(root / "c")
     shutil.rmtree(root / "c" / "backups")
     return root / "c"

@@ -38,7 +38,7 @@ def _make_sample(root: Path) -> None:
     (pictures / "broken.jpg").write_bytes(b"\xff\xd8\xff\xe0 this is no picture")
     with Collection(root / "c", create=True) as collection:
         index(collection, [pictures], preset="fast", workers=2, captions=Captions(str(pictures / "captions.csv")))
-        Engine(collection).neighbours()
+        Engine(collection).refresh()
 
 
 def labels() -> dict[str, str]:

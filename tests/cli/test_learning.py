@@ -13,7 +13,7 @@ from rankloom import load_ranker
 from rankloom.cli import main
 from rankloom.collection import Captions, Collection, Mark
 from rankloom.collection.query import Example, Query
-from rankloom.engine import Engine
+from rankloom.engine import Engine, SearchOptions
 from rankloom.experiments import evaluate_collection, learned_weights, load_labeled, simulate_users
 from rankloom.rankers import make_ranker
 from tests.archives import copied, like, make, write_pictures
@@ -38,7 +38,7 @@ def pictures(tmp_path_factory):
 def original(pictures, tmp_path_factory):
     place = make(tmp_path_factory.mktemp("made") / "c", pictures, captions=Captions(str(pictures / "captions.csv")))
     with Collection(place) as opened:
-        Engine(opened).neighbours()
+        Engine(opened).refresh()
         yield opened
 
 
@@ -119,7 +119,7 @@ def test_marks_from_the_shell_are_those_of_python(place, original, tmp_path):
         engine, query = Engine(other), Query("red boat")
         engine.feedback(query, [(17, 1.0), (4, 1.0), (9, 0.0), (12, 0.5), (30, 2.0)], "me")
         engine.prefer(query, 7, 20, "me")
-        expected, weights = engine.search(query, N, user="me"), engine.weights
+        expected, weights = engine.search(query, N, SearchOptions(user="me")), engine.weights
     found = records("search", "red", "boat", "-c", place, "-k", N, "--user", "me")
     assert found == plain(expected)
     assert [one["id"] for one in found if one.get("mark", 0) > 0] == [30, *sorted_by(found, {17, 4}), 12]
@@ -203,7 +203,7 @@ def test_bad_feedback(place, tmp_path):
 def test_search_options_are_those_of_python(judged, words, options):
     for query, asked in ((like(8), ["--item", "8"]), (Query("red boat"), ["red", "boat"])):
         found = records("search", *asked, "-c", judged.folder, "-k", N, *words)
-        assert found == plain(Engine(judged).search(query, N, **options))
+        assert found == plain(Engine(judged).search(query, N, SearchOptions(**options)))
         assert run("search", *asked, "-c", judged.folder, *words).stdout
 
 
@@ -227,10 +227,10 @@ def test_search_suggests_what_to_mark(judged):
 @pytest.mark.parametrize("diffusion", [True, False])
 def test_search_says_why_one_item_is_above_another(judged, diffusion):
     more = [] if diffusion else ["--no-diffusion"]
-    best, other = (one.id for one in Engine(judged).search(like(8), N, diffusion=diffusion)[1:12:10])
+    best, other = (one.id for one in Engine(judged).search(like(8), N, SearchOptions(diffusion=diffusion))[1:12:10])
     for a, b, word in ((best, other, "above"), (other, best, "not above")):
         (found,) = records("search", "--item", 8, "-c", judged.folder, "--above", a, b, *more)
-        expected = Engine(judged).compare(like(8), a, b, diffusion=diffusion)
+        expected = Engine(judged).compare(like(8), a, b, SearchOptions(diffusion=diffusion))
         assert found["why"] == expected
         assert found["difference"] == pytest.approx(sum(expected.values()))
         assert (found["above"], found["below"]) == (a, b)
@@ -295,7 +295,7 @@ def test_models_are_trained_listed_chosen_and_written(taught, tmp_path):
     assert run("models", "use", 3, *here).stdout == "model 3 is in use\n"
     assert records("models", "list", *here)[-1]["status"] == "in use"
     third = records("search", "--item", 8, *here, "--no-marks")
-    assert third == plain(python(taught, lambda engine: engine.search(like(8), follow=False)))
+    assert third == plain(python(taught, lambda engine: engine.search(like(8), options=SearchOptions(feedback=False))))
     assert run("models", "use", 0, *here).stdout == "the weights that follow every mark are in use\n"
     assert "in use" not in {one["status"] for one in records("models", "list", *here)}
     assert run("models", "rollback", *here).stdout == "model 3 is in use\n"
@@ -327,7 +327,7 @@ def test_two_models_in_one_list(taught):
     run("feedback", "--item", 9, *here, "--right", mine, "--user", "me")
     (said,) = records("models", "preferences", *here)
     assert (said["first"], said["second"], said["wins"], said["losses"], said["ties"]) == (None, 1, 0, 1, 0)
-    (result,) = python(taught, lambda engine: engine.draft_results())
+    (result,) = python(taught, lambda engine: engine.interleaving_results())
     assert said["p"] == result.preference.p_value
     assert said["interval"] == [*result.preference.interval]
     assert said["verdict"] == result.preference.verdict
@@ -386,7 +386,7 @@ def test_concepts_are_trained_ranked_searched_and_dropped(place, original):
     assert found == plain(python(place, lambda engine: engine.search(Query(concept="red"), N)))
     mixed = records("search", "sea", "--item", 30, "--concept", "red", *here, "--explain")
     query = Query("sea", (Example(item=30),), concept="red")
-    assert mixed == plain(python(place, lambda engine: engine.search(query, explain=True)))
+    assert mixed == plain(python(place, lambda engine: engine.search(query, options=SearchOptions(explain=True))))
     assert any("concept.red" in one["why"] for one in mixed)
     fails("search", *here, "--concept", "blue", says="there is no concept 'blue'; known are red")
 
@@ -492,7 +492,7 @@ def test_the_demonstration(tmp_path):
     with Collection(tmp_path / "collection") as opened:
         assert len(opened) == 8
         assert Engine(opened).marks() == []  # taken back
-        assert Engine(opened).neighbours_ready
+        assert Engine(opened).graph_ready
     again = run("demo", "--no-serve", "--folder", tmp_path).stdout
     assert again.splitlines()[3:] == said.splitlines()[3:]  # below the seconds that it took
     fails("demo", "--no-serve", "--folder", tmp_path, "--pictures", 3, says="is not in the range", code=2)

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from rankloom.cli import main
 from rankloom.collection import Captions, Collection, index
 from rankloom.collection.query import Example, Filters, Query
-from rankloom.engine import TEXT, Engine
+from rankloom.engine import TEXT, Engine, SearchOptions
 from rankloom.experts import FOUR, experts_of
 
 COLOURS = {"red": (30, 30, 200), "green": (40, 180, 40), "blue": (200, 60, 30), "grey": (128, 128, 128)}
@@ -71,9 +71,9 @@ def test_text_finds_captions_and_folders(engine):
 @pytest.mark.parametrize("diffusion", [True, False])
 def test_an_item_finds_its_kind_and_itself_first(engine, diffusion):
     for item in (1, 15, 30, 45):
-        found = engine.search(Query(examples=(Example(item=item),)), 8, diffusion=diffusion)
+        found = engine.search(Query(examples=(Example(item=item),)), 8, SearchOptions(diffusion=diffusion))
         assert found[0].id == item
-        kind = kinds(engine.search(Query(examples=(Example(item=item),)), 1, diffusion=False))[0]
+        kind = kinds(engine.search(Query(examples=(Example(item=item),)), 1, SearchOptions(diffusion=False)))[0]
         assert kinds(found).count(kind) >= 7
 
 
@@ -81,7 +81,7 @@ def test_file_image_and_item_are_the_same_example(engine):
     path = engine.collection.items([20])[0].path
     image = cv2.cvtColor(cv2.imread(path), cv2.COLOR_BGR2RGB)
     results = [
-        [one.id for one in engine.search(Query(examples=(example,)), 10, diffusion=False)]
+        [one.id for one in engine.search(Query(examples=(example,)), 10, SearchOptions(diffusion=False))]
         for example in (Example(item=20), Example(path=path), Example(image=image))
     ]
     assert results[0] == results[1] == results[2]
@@ -102,17 +102,17 @@ def test_scores_are_the_weighted_sum_of_the_experts(engine):
 @pytest.mark.parametrize("text", ["", "green boat"])
 def test_explanations_sum_to_the_score(engine, text, diffusion):
     query = Query(text, (Example(item=14), Example(item=16)))
-    for one in engine.search(query, 30, diffusion=diffusion, explain=True):
-        assert sum(one.why.values()) == pytest.approx(one.score, abs=1e-6)
-    top = engine.search(query, 1, diffusion=diffusion, explain=True)[0]
-    assert any(name.startswith("neighbour") for name in top.why) == diffusion
-    assert (TEXT in top.why) == bool(text)
+    for one in engine.search(query, 30, SearchOptions(diffusion=diffusion, explain=True)):
+        assert sum(one.why.by_name().values()) == pytest.approx(one.score, abs=1e-6)
+    top = engine.search(query, 1, SearchOptions(diffusion=diffusion, explain=True))[0]
+    assert any(name.startswith("neighbour") for name in top.why.by_name()) == diffusion
+    assert (TEXT in top.why.by_name()) == bool(text)
 
 
 def test_a_better_item_never_ranks_below_a_worse_one(engine):
     query = Query(examples=(Example(item=5),))
     dense = np.asarray(engine.features(query))
-    order = [one.id - 1 for one in engine.search(query, len(dense), diffusion=False)]
+    order = [one.id - 1 for one in engine.search(query, len(dense), SearchOptions(diffusion=False))]
     place = np.empty(len(order), dtype=int)
     place[order] = np.arange(len(order))
     used = [engine.weights.get(name, 0.0) > 0 for name in engine.features(query).names]
@@ -126,18 +126,20 @@ def test_adding_an_item_leaves_the_order_of_the_others(folder, tmp_path):
         index(opened, [folder], preset="paper36", workers=0)
         engine = Engine(opened)
         query = Query("red", (Example(item=2),))
-        before = [(one.path, one.score) for one in engine.search(query, 48, diffusion=False)]
+        before = [(one.path, one.score) for one in engine.search(query, 48, SearchOptions(diffusion=False))]
         extra = tmp_path / "extra.png"
         cv2.imwrite(str(extra), picture((90, 90, 220), 5))
         index(opened, [extra], workers=0)
-        after = engine.search(query, 49, diffusion=False)
+        after = engine.search(query, 49, SearchOptions(diffusion=False))
     assert before == [(one.path, one.score) for one in after if one.path != str(extra)]
 
 
 def test_against_counts_against(engine):
     red, blue = 1, 25
-    plain = engine.search(Query(examples=(Example(item=red),)), 48, diffusion=False)
-    against = engine.search(Query(examples=(Example(item=red), Example(item=blue, weight=-1.0))), 48, diffusion=False)
+    plain = engine.search(Query(examples=(Example(item=red),)), 48, SearchOptions(diffusion=False))
+    against = engine.search(
+        Query(examples=(Example(item=red), Example(item=blue, weight=-1.0))), 48, SearchOptions(diffusion=False)
+    )
 
     def mean_place(found, kind):
         return np.mean([place for place, one in enumerate(kinds(found)) if one == kind])
@@ -169,7 +171,7 @@ def test_region_counts_alone(engine, tmp_path):
 
     def top(region):
         example = Example(path=tmp_path / "both.png", region=region)
-        return kinds(engine.search(Query(examples=(example,)), 5, diffusion=False))
+        return kinds(engine.search(Query(examples=(example,)), 5, SearchOptions(diffusion=False)))
 
     assert top((0.0, 0.0, 0.5, 1.0)).count("red") >= 4
     assert top((0.5, 0.0, 1.0, 1.0)).count("blue") >= 4
@@ -187,7 +189,7 @@ def test_bad_queries(engine):
         Example(path="a.jpg", region=(0.5, 0, 0.2, 1))
     with pytest.raises(ValueError, match="k must be"):
         engine.search(Query("red"), 0)
-    assert engine.search(Query("xyzzy"), 3, explain=True) == []
+    assert engine.search(Query("xyzzy"), 3, SearchOptions(explain=True)) == []
 
 
 def test_command_agrees_with_python(engine):

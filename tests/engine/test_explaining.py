@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from rankloom.cli import main
 from rankloom.collection import Collection
-from rankloom.engine import Engine
+from rankloom.engine import Engine, SearchOptions
 from tests.archives import like
 
 QUERY = {"text": "sea", "examples": [{"item": 5}]}
@@ -49,17 +49,17 @@ def test_compare_in_the_shell_has_the_options_of_the_search(own_folder):
         engine = Engine(collection)
         engine.feedback(like(5), [(9, 1.0), (3, 0.0)])
         for words, options in (
-            (["--no-marks"], {"follow": False}),
+            (["--no-marks"], {"feedback": False}),
             (["--no-diffusion"], {"diffusion": False}),
             (["--method", "smooth"], {"method": "smooth"}),
         ):
-            hits = engine.search(like(5), 20, **options)
+            hits = engine.search(like(5), 20, SearchOptions(**options))
             arguments = ["search", "--item", "5", "-c", str(own_folder), "--json", *words]
             ran = CliRunner().invoke(main, [*arguments, "--above", str(hits[1].id), str(hits[6].id)])
             assert json.loads(ran.stdout)["difference"] == pytest.approx(hits[1].score - hits[6].score, abs=1e-5)
             suggested = CliRunner().invoke(main, [*arguments, "--suggest", "-k", "4"])
             if "method" not in options:
-                expected = [hit.id for hit in engine.suggest(like(5), 4, **options)]
+                expected = [hit.id for hit in engine.suggest(like(5), 4, SearchOptions(**options))]
                 assert [json.loads(line)["id"] for line in suggested.stdout.splitlines()] == expected
 
 

@@ -12,7 +12,7 @@ from rankloom.cli import main
 from rankloom.collection import Collection
 from rankloom.collection.dates import FORMS, start_of
 from rankloom.collection.query import Example, Filters, Query
-from rankloom.engine import Engine
+from rankloom.engine import Engine, SearchOptions
 from tests.serving import sample
 
 TODAY = date(2024, 3, 31)
@@ -82,7 +82,7 @@ def test_filters_alone_list_the_newest_first(engine, web, folder):
     items = [item for item in engine.collection.items() if item.kind == "picture"]
     assert any(item.taken is None for item in items)
     expected = sorted(items, key=lambda item: (item.taken or "", item.id), reverse=True)
-    answer = engine.search(Query(filters=Filters(kind="picture")), 50, offset=10)
+    answer = engine.search(Query(filters=Filters(kind="picture")), 50, SearchOptions(offset=10))
     assert [hit.id for hit in answer] == [item.id for item in expected[10:60]]
     assert [hit.rank for hit in answer] == [*range(11, 61)]
     assert answer.total == len(items)
@@ -100,7 +100,7 @@ def test_filters_alone_have_no_ranking(engine, web):
     filters = Filters(kind="picture")
     for options in ({"method": "smooth"}, {"diversity": 0.5}):
         with pytest.raises(ValueError, match="give words or an example"):
-            engine.search(Query(filters=filters), **options)
+            engine.search(Query(filters=filters), options=SearchOptions(**options))
     with pytest.raises(ValueError, match="the query is empty"):
         engine.suggest(Query(filters=filters))
     with pytest.raises(ValueError, match="the query is empty"):

@@ -6,7 +6,7 @@ import pytest
 
 from rankloom.collection import Mark, index
 from rankloom.collection.query import Query
-from rankloom.engine import Engine
+from rankloom.engine import Engine, SearchOptions
 from rankloom.engine.index import ExactIndex, FaissIndex
 from tests.archives import alike, ids, like, picture
 
@@ -41,8 +41,8 @@ class Odd:
 def test_any_index_that_keeps_to_the_protocol_works(changing, tmp_path):
     chosen = Odd()
     engine = Engine(changing, dict(alike(changing).weights), index=chosen)
-    exact = [one for one in ids(alike(changing).search(like(3), N, diffusion=False)) if one % 2]
-    assert ids(engine.search(like(3), N, diffusion=False)) == exact
+    exact = [one for one in ids(alike(changing).search(like(3), N, SearchOptions(diffusion=False))) if one % 2]
+    assert ids(engine.search(like(3), N, SearchOptions(diffusion=False))) == exact
     assert len(engine.search(Query("things"), N)) == N  # words count: all items
     cv2.imwrite(str(tmp_path / "new.png"), picture((30, 30, 200), 99))
     index(changing, [tmp_path / "new.png"], workers=0)
@@ -96,7 +96,7 @@ def test_an_engine_with_an_index_finds_new_items(changing, tmp_path):
     engine.search(like(3))
     cv2.imwrite(str(tmp_path / "new.png"), picture((30, 30, 200), 99))
     index(changing, [tmp_path / "new.png"], workers=0)
-    assert ids(engine.search(like(N + 1), 1, diffusion=False)) == [N + 1]
+    assert ids(engine.search(like(N + 1), 1, SearchOptions(diffusion=False))) == [N + 1]
 
 
 def test_a_marked_item_is_shown_whatever_the_index_proposes(changing):

@@ -15,9 +15,8 @@ import rankloom.experts.distances
 from rankloom.cli import main
 from rankloom.collection import Captions, Collection, Mark, index
 from rankloom.collection.query import Example, Filters, Query
-from rankloom.engine import METHODS, Engine, searching
-from rankloom.engine.relevance import ALPHA
-from rankloom.engine.searching import SearchEngine
+from rankloom.engine import METHODS, Engine, SearchOptions, snapshot
+from rankloom.engine.diffusion import ALPHA
 from tests.archives import alike, copied, ids, like, picture, write_pictures
 
 N = 48
@@ -53,7 +52,7 @@ def test_a_better_item_never_ranks_below_a_worse_one(engine, name):
     phi = engine.features(query)
     used = [engine.weights.get(expert, 0.0) > 0 for expert in phi.names]
     dense = np.asarray(phi)[:, used]
-    order = [one - 1 for one in ids(engine.search(query, N, diffusion=False))]
+    order = [one - 1 for one in ids(engine.search(query, N, SearchOptions(diffusion=False)))]
     for place, row in enumerate(order):
         behind = dense[order[place + 1 :]]
         better = (behind >= dense[row]).all(axis=1) & (behind > dense[row]).any(axis=1)
@@ -66,7 +65,7 @@ def test_dominance_holds_for_any_weights_that_are_not_negative(engine, weights):
     names = engine.features(like(3)).names
     mine = Engine(engine.collection, dict(zip(names, weights, strict=False)))
     dense = np.asarray(mine.features(like(3)))[:, np.array([mine.weights[name] for name in names]) > 0]
-    order = [one - 1 for one in ids(mine.search(like(3), N, diffusion=False))]
+    order = [one - 1 for one in ids(mine.search(like(3), N, SearchOptions(diffusion=False)))]
     scores = mine.scores(like(3))
     assert order == np.lexsort((np.arange(N), -scores)).tolist()
     for place, row in enumerate(order):
@@ -82,13 +81,17 @@ def test_dominance_holds_for_any_weights_that_are_not_negative(engine, weights):
 def test_adding_items_with_captions_changes_nothing_for_the_others(changing, tmp_path, reopen):
     engine = alike(changing)
     queries = [*QUERIES.values(), Query("r*"), Query("sea"), Query('"at sea"')]
-    before = [[(one.id, one.score) for one in engine.search(query, N, diffusion=False)] for query in queries]
+    before = [
+        [(one.id, one.score) for one in engine.search(query, N, SearchOptions(diffusion=False))] for query in queries
+    ]
     more = write_pictures(tmp_path / "more", 8, seed=5)  # 32 more: not doubled yet
     index(changing, [more], workers=0, captions=Captions(str(more / "captions.csv")))
     if reopen:
         engine = alike(changing)
     for query, old in zip(queries, before, strict=True):
-        after = [(one.id, one.score) for one in engine.search(query, 200, diffusion=False) if one.id <= N]
+        after = [
+            (one.id, one.score) for one in engine.search(query, 200, SearchOptions(diffusion=False)) if one.id <= N
+        ]
         assert after == old
 
 
@@ -102,8 +105,8 @@ def test_adding_one_at_a_time_equals_adding_at_once(original, changing, tmp_path
         index(other, sorted(more.rglob("*.png")), workers=0)
         twin = alike(other)
         for query in QUERIES.values():
-            found = [(one.path, one.score) for one in engine.search(query, 100, diffusion=False)]
-            assert found == [(one.path, one.score) for one in twin.search(query, 100, diffusion=False)]
+            found = [(one.path, one.score) for one in engine.search(query, 100, SearchOptions(diffusion=False))]
+            assert found == [(one.path, one.score) for one in twin.search(query, 100, SearchOptions(diffusion=False))]
 
 
 def test_adding_captions_leaves_what_a_long_prefix_means(changing, tmp_path):
@@ -134,11 +137,11 @@ def test_scores_stay_within_the_sum_of_the_sizes_of_the_weights(engine, name):
 @pytest.mark.parametrize("items", [(1,), (3, 17, 40)])
 def test_diffusion_equals_the_dense_solution(engine, items):
     ranking = engine.rank(like(*items))
-    spread = ranking.spread
+    spread = ranking.diffused
     start = np.where(spread.inside, spread.share * (ranking.scores - spread.floor), 0.0)
     assert start.min() >= 0
     assert start.max() == pytest.approx(1.0)
-    dense = np.linalg.solve(np.eye(N) - ALPHA * ranking.operator.toarray(), start)
+    dense = np.linalg.solve(np.eye(N) - ALPHA * spread.operator.toarray(), start)
     np.testing.assert_allclose(spread.f, dense, atol=1e-7)
     assert (np.argsort(-(dense + spread.own * ranking.scores), kind="stable") + 1).tolist() == ids(
         engine.search(like(*items), N)
@@ -173,13 +176,15 @@ def test_the_order_does_not_depend_on_threads(original, monkeypatch, cores):
 )
 def test_pages_make_up_the_whole_list(engine, options):
     query = like(9, text="green")
-    whole = engine.search(query, N, explain=True, **options)
+    whole = engine.search(query, N, SearchOptions(explain=True, **options))
     for size in (1, 7, 20):
         pages = [
-            one for at in range(0, N, size) for one in engine.search(query, size, offset=at, explain=True, **options)
+            one
+            for at in range(0, N, size)
+            for one in engine.search(query, size, SearchOptions(offset=at, explain=True, **options))
         ]
         assert pages == [*whole]
-    assert engine.search(query, 5, offset=1000) == []
+    assert engine.search(query, 5, SearchOptions(offset=1000)) == []
     assert [one.rank for one in whole] == [*range(1, len(whole) + 1)]
 
 
@@ -201,7 +206,7 @@ def test_command_line_equals_python(original, engine):
         records = [
             (one["rank"], one["id"], one["path"], one["score"]) for one in map(json.loads, found.output.splitlines())
         ]
-        assert records == [one[:4] for one in start.search(query, 9, **options)], words
+        assert records == [one[:4] for one in start.search(query, 9, SearchOptions(**options))], words
 
 
 # Explanations --------------------------------------------------------------------------------------------------------
@@ -210,7 +215,7 @@ def test_command_line_equals_python(original, engine):
 def assert_explained(ranking, tolerance=1e-6):
     total = ranking.total
     for row in range(len(total)):
-        parts = [*ranking.why(row).values()]
+        parts = [*ranking.why(row).by_name().values()]
         size = max(abs(total[row]), *(abs(part) for part in parts), 0.0) if parts else 0.0
         assert sum(parts) == pytest.approx(total[row], rel=0, abs=tolerance * size)
 
@@ -218,7 +223,7 @@ def assert_explained(ranking, tolerance=1e-6):
 @pytest.mark.parametrize("diffusion", [True, False])
 @pytest.mark.parametrize("name", QUERIES)
 def test_explanations_sum_to_the_score(engine, name, diffusion):
-    assert_explained(engine.rank(QUERIES[name], diffusion=diffusion))
+    assert_explained(engine.rank(QUERIES[name], SearchOptions(diffusion=diffusion)))
 
 
 @pytest.mark.parametrize("diffusion", [True, False])
@@ -228,14 +233,16 @@ def test_explanations_with_marks(changing, name, diffusion):
     given = [Mark(4, 1.0), Mark(9, 3.0), Mark(20, 0.0), Mark(33, 0.4), Mark(12, -1.0), Mark(5, 1.0, 44)]
     for marks in (given[:1], given[2:3], given):
         engine.feedback(QUERIES[name], marks)
-        ranking = engine.rank(QUERIES[name], diffusion=diffusion)
-        assert ranking.followed is not None
+        ranking = engine.rank(QUERIES[name], SearchOptions(diffusion=diffusion))
+        assert ranking.feedback is not None
         assert_explained(ranking)
     for a, b in ((4, 20), (1, 2), (44, 5), (7, 7)):
-        parts = engine.compare(QUERIES[name], a, b, diffusion=diffusion)
-        size = max(abs(part) for part in (*ranking.why(a - 1).values(), *ranking.why(b - 1).values()))
+        parts = engine.compare(QUERIES[name], a, b, SearchOptions(diffusion=diffusion))
+        size = max(
+            abs(part) for part in (*ranking.why(a - 1).by_name().values(), *ranking.why(b - 1).by_name().values())
+        )
         difference = ranking.total[a - 1] - ranking.total[b - 1]
-        assert sum(parts.values()) == pytest.approx(difference, rel=0, abs=1e-6 * size)
+        assert parts.total == pytest.approx(difference, rel=0, abs=1e-6 * size)
 
 
 def test_explanations_of_pictures_regions_and_concepts(changing):
@@ -250,9 +257,9 @@ def test_explanations_of_pictures_regions_and_concepts(changing):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_explanations_of_every_method(engine, method):
-    for one in engine.search(like(9, text="green"), N, method=method, explain=True):
-        assert sum(one.why.values()) == pytest.approx(one.score, rel=1e-6, abs=1e-9)
-        assert method == "experts" or one.why.get(method)
+    for one in engine.search(like(9, text="green"), N, SearchOptions(method=method, explain=True)):
+        assert sum(one.why.by_name().values()) == pytest.approx(one.score, rel=1e-6, abs=1e-9)
+        assert method == "experts" or one.why.by_name().get(method)
 
 
 def test_scores_of_a_picture(engine):
@@ -267,13 +274,13 @@ def test_scores_of_a_picture(engine):
 @pytest.mark.parametrize("query", [like(9), Query("boat")])
 def test_methods_and_diversity_reorder_and_lose_nothing(engine, method, query):
     plain = engine.search(query, N)
-    found = engine.search(query, N, method=method)
+    found = engine.search(query, N, SearchOptions(method=method))
     assert sorted(ids(found)) == sorted(ids(plain))
     scores = [one.score for one in found]
     assert scores == sorted(scores, reverse=True)
     assert np.isfinite(scores).all()
     for diversity in (0.0, 0.5, 1.0):
-        other = engine.search(query, N, method=method, diversity=diversity)
+        other = engine.search(query, N, SearchOptions(method=method, diversity=diversity))
         assert sorted(ids(other)) == sorted(ids(plain))
         assert other[0].id == found[0].id
         assert diversity or ids(other) == ids(found)
@@ -292,7 +299,7 @@ def test_diversity_is_maximal_marginal_relevance(engine):
         near = [max((K[j - 1, i - 1] for j in chosen), default=0.0) for i in left]
         merit = [0.7 * (score[i] - low) / span - 0.3 * value for i, value in zip(left, near, strict=True)]
         chosen.append(left.pop(int(np.argmax(merit))))
-    assert ids(engine.search(like(9), N, diversity=0.3)) == chosen
+    assert ids(engine.search(like(9), N, SearchOptions(diversity=0.3))) == chosen
 
 
 def test_collapse_keeps_the_best_of_each_group(changing, tmp_path):
@@ -308,7 +315,7 @@ def test_collapse_keeps_the_best_of_each_group(changing, tmp_path):
     groups = [set(group) for group in duplicate_groups(changing)]
     assert groups
     engine = alike(changing)
-    plain, found = engine.search(like(9), 60), engine.search(like(9), 60, collapse=True)
+    plain, found = engine.search(like(9), 60), engine.search(like(9), 60, SearchOptions(collapse=True))
     assert sorted([*ids(found), *(other for one in found for other in one.duplicates)]) == sorted(ids(plain))
     for one in found:
         group = next((group for group in groups if one.id in group), {one.id})
@@ -324,14 +331,14 @@ def test_a_cutoff_is_suggested_for_examples_without_marks_only(changing):
         whole = engine.search(query, N)
         assert whole.cutoff == found.cutoff  # whatever page is asked for
         for options in ({"method": "smooth"}, {"diversity": 0.5}):
-            assert engine.search(query, N, **options).cutoff is None
+            assert engine.search(query, N, SearchOptions(**options)).cutoff is None
     assert engine.search(like(9), N).cutoff is not None
     assert engine.search(Query("boat"), N).cutoff is None
     few = Query(examples=(Example(item=9),), filters=Filters(kind="shot"))
     assert engine.search(few, N).cutoff is None
     engine.feedback(like(9), [Mark(4, 1.0)])
     assert engine.search(like(9), N).cutoff is None
-    assert engine.search(like(9), N, follow=False).cutoff is not None
+    assert engine.search(like(9), N, SearchOptions(feedback=False)).cutoff is not None
 
 
 # While it changes ----------------------------------------------------------------------------------------------------
@@ -345,7 +352,7 @@ def test_searching_and_marking_while_items_are_added(changing, tmp_path):
         while not stop.is_set():
             for query in (Query("red"), like(3), like(5, text="boat")):
                 try:
-                    found = engine.search(query, 500, diffusion=bool(number))
+                    found = engine.search(query, 500, SearchOptions(diffusion=bool(number)))
                     scores = [one.score for one in found]
                     assert scores == sorted(scores, reverse=True)
                     engine.suggest(query, 3)
@@ -367,7 +374,7 @@ def test_searching_and_marking_while_items_are_added(changing, tmp_path):
     assert not failed, failed[0]
 
 
-@pytest.mark.parametrize("at", ["_change", "state_of", "take_snapshot"])
+@pytest.mark.parametrize("at", ["change_counter", "state_of", "take_snapshot"])
 @pytest.mark.parametrize("warm", [True, False])
 def test_a_change_while_a_snapshot_is_taken_is_seen_by_the_next_search(changing, monkeypatch, at, warm):
     """Somebody commits right after a step of looking at the collection: its change, its state, all of it."""
@@ -380,8 +387,7 @@ def test_a_change_while_a_snapshot_is_taken_is_seen_by_the_next_search(changing,
     if warm:
         engine.search(Query("red"), 1)
         commit("airship")  # so that there is something to look at
-    where = SearchEngine if at == "_change" else searching
-    step, done = getattr(where, at), []
+    step, done = getattr(snapshot, at), []
 
     def meanwhile(*arguments):
         found = step(*arguments)
@@ -391,7 +397,7 @@ def test_a_change_while_a_snapshot_is_taken_is_seen_by_the_next_search(changing,
         return found
 
     with monkeypatch.context() as patch:
-        patch.setattr(where, at, meanwhile)
+        patch.setattr(snapshot, at, meanwhile)
         engine.search(Query("red"), 1)
     assert done or (at == "state_of" and not warm)  # without a snapshot there is no state to compare
     if not done:
@@ -404,10 +410,10 @@ def test_a_snapshot_stays_as_it_was_made(changing, tmp_path):
     engine = alike(changing)
     before = engine.snapshot()
     words = ["boat", "things", "fresh"]
-    scores = [before.text.scores(word).tolist() for word in words]
+    scores = [before.texts.text.scores(word).tolist() for word in words]
     more = write_pictures(tmp_path / "fresh_things", 14, seed=9)  # so many that statistics are taken anew
     index(changing, [more], workers=0, captions=Captions(str(more / "captions.csv")))
     after = engine.snapshot()
     assert after is not before
-    assert len(after.text) > len(before.text)
-    assert [before.text.scores(word).tolist() for word in words] == scores
+    assert len(after.texts.text) > len(before.texts.text)
+    assert [before.texts.text.scores(word).tolist() for word in words] == scores

@@ -12,9 +12,9 @@ from rankloom.collection import Collection, Mark, index
 from rankloom.collection.export import export_marks
 from rankloom.collection.query import Query
 from rankloom.datasets.trec import qid_from_trec, qid_to_trec, read_qrels
-from rankloom.engine import searching
-from rankloom.engine.library import Past, preferences
-from rankloom.engine.relevance import RIDGE, follow_marks
+from rankloom.engine import SearchOptions
+from rankloom.engine.feedback import RIDGE, feedback_coefficients
+from rankloom.engine.online_weights import History, preferences
 from tests.archives import alike, copied, ids, kind, like, picture, write_pictures
 
 N = 48
@@ -42,7 +42,7 @@ def engine(fresh):
 def judge(engine, items, k=12, user=""):
     """Mark the best results of queries by example as their folders say."""
     for item in items:
-        found = engine.search(like(item), k, user=user, follow=False, diffusion=False)
+        found = engine.search(like(item), k, SearchOptions(user=user, feedback=False, diffusion=False))
         wanted = kind(engine.collection, item)
         given = [Mark(one.id, float(one.path.split("/")[-2] == wanted)) for one in found if one.id != item]
         engine.feedback(like(item), given, user)
@@ -57,7 +57,7 @@ def test_the_kernel_machine_is_ridge_regression():
     gram = np.exp(-((points[:, None] - points[None]) ** 2).sum(axis=2))
     targets = np.where(rng.random(12) < 0.4, 1.0, -1.0)
     weights = rng.uniform(0.2, 1.0, 12)
-    found = follow_marks(gram, targets, weights, means=False)
+    found = feedback_coefficients(gram, targets, weights, means=False)
     balanced = weights.copy()
     for sign in (1.0, -1.0):
         balanced[targets == sign] *= 12 / (2 * weights[targets == sign].sum())
@@ -65,7 +65,7 @@ def test_the_kernel_machine_is_ridge_regression():
     ridge = KernelRidge(alpha=RIDGE, kernel="precomputed").fit(gram, targets - found[-1], sample_weight=balanced)
     np.testing.assert_allclose(found[:-1], ridge.dual_coef_, rtol=1e-8)
     assert found[:-1].sum() == pytest.approx(0.0, abs=1e-10)  # the constant is the best one
-    both = follow_marks(gram, targets, weights)
+    both = feedback_coefficients(gram, targets, weights)
     means = np.where(targets > 0, weights / weights[targets > 0].sum(), -0.5 * weights / weights[targets < 0].sum())
     np.testing.assert_allclose(both[:-1] - found[:-1], means)
 
@@ -81,8 +81,8 @@ def test_right_comes_first_and_wrong_last(engine, query):
     assert [one.mark for one in found[:3]] == [1.0] * 3
     assert [one.mark for one in found[-3:]] == [0.0] * 3
     assert found.marks == 6
-    assert {one.mark for one in engine.search(query, N, user="another")} == {None}
-    assert engine.search(query, N, follow=False).marks == 0
+    assert {one.mark for one in engine.search(query, N, SearchOptions(user="another"))} == {None}
+    assert engine.search(query, N, SearchOptions(feedback=False)).marks == 0
 
 
 @pytest.mark.parametrize("options", [
@@ -94,7 +94,7 @@ def test_marked_items_stay_at_the_ends_however_the_list_is_made(engine, options)
         order = ids(engine.search(like(item), N))
         right, wrong = order[30:33], order[1:4]
         engine.feedback(like(item), [*((one, 1.0) for one in right), *((one, 0.0) for one in wrong)])
-        found = ids(engine.search(like(item), N, **options))
+        found = ids(engine.search(like(item), N, SearchOptions(**options)))
         assert set(found[:3]) == set(right)
         assert set(found[-3:]) == set(wrong)
 
@@ -104,7 +104,7 @@ def test_a_higher_grade_ranks_above_a_lower_one(engine, grades):
     order = ids(engine.search(like(1), N))
     for user, (worse, better) in enumerate([(1, 40), (2, 45), (0, 20), (3, 4), (30, 47), (5, 10)]):
         engine.feedback(like(1), [Mark(order[better], grades[0]), Mark(order[worse], grades[1])], f"{user}")
-        found = ids(engine.search(like(1), N, user=f"{user}"))
+        found = ids(engine.search(like(1), N, SearchOptions(user=f"{user}")))
         assert found.index(order[better]) < found.index(order[worse])
 
 
@@ -114,9 +114,9 @@ def test_any_grade_that_is_taken_gives_finite_scores(engine):
             engine.feedback(like(1), [Mark(6, 1.0), Mark(5, bad)])
         assert engine.marks() == []
     engine.feedback(like(1), [Mark(5, 1e6), Mark(6, 1.0), Mark(7, 1e-300), Mark(8, -1e6), Mark(9, 0.0)])
-    found = engine.search(like(1), N, explain=True)
+    found = engine.search(like(1), N, SearchOptions(explain=True))
     assert np.isfinite([one.score for one in found]).all()
-    assert np.isfinite([part for one in found for part in one.why.values()]).all()
+    assert np.isfinite([part for one in found for part in one.why.by_name().values()]).all()
     assert ids(found)[:3] == [5, 6, 7]
     assert ids(found)[-2:] == [9, 8]
 
@@ -133,7 +133,7 @@ def test_preferences_in_a_chain_are_all_followed(engine):
     for user, (a, b, c) in enumerate([(40, 20, 3), (45, 1, 0), (30, 5, 4), (47, 10, 46), (9, 8, 7)]):
         engine.prefer(like(1), order[a], order[b], f"{user}")
         engine.prefer(like(1), order[b], order[c], f"{user}")
-        found = ids(engine.search(like(1), N, user=f"{user}"))
+        found = ids(engine.search(like(1), N, SearchOptions(user=f"{user}")))
         assert found.index(order[a]) < found.index(order[b]) < found.index(order[c])
 
 
@@ -149,7 +149,7 @@ def test_a_preference_does_not_say_that_the_other_is_wrong(engine):
     order = ids(engine.search(like(1), N))
     for user, (better, worse) in enumerate([(0, 1), (1, 0), (30, 20), (40, 3), (41, 40)]):
         engine.prefer(like(1), order[better], order[worse], f"{user}")
-        found = engine.search(like(1), N, user=f"{user}", explain=True)
+        found = engine.search(like(1), N, SearchOptions(user=f"{user}", explain=True))
         places = {one.id: one for one in found}
         after, before = places[order[worse]], places[order[better]]
         assert before.rank < after.rank
@@ -157,8 +157,8 @@ def test_a_preference_does_not_say_that_the_other_is_wrong(engine):
         assert after.rank < N
         assert [one.mark for one in found] == [None] * N
         assert found.marks == 1
-        assert not {"preferred", "marked wrong"} & {*after.why}
-        assert not {"marked right", "marked wrong"} & {*before.why}
+        assert not {"preferred", "marked wrong"} & {*after.why.by_name()}
+        assert not {"marked right", "marked wrong"} & {*before.why.by_name()}
 
 
 @pytest.mark.parametrize("options", [{}, {"diversity": 0.3}, {"method": "visual_rank"}, {"method": "smooth"}])
@@ -168,17 +168,17 @@ def test_an_item_that_a_preference_lifts_a_little_does_not_come_first(engine, op
         best, better, worse = order[45], order[46], order[20]
         engine.prefer(like(item), best, better)
         engine.prefer(like(item), better, worse)
-        assert ids(engine.search(like(item), N, follow=True)).index(better) > 10
-        assert ids(engine.search(like(item), N, **options))[0] != better
+        assert ids(engine.search(like(item), N, SearchOptions(feedback=True))).index(better) > 10
+        assert ids(engine.search(like(item), N, SearchOptions(**options)))[0] != better
 
 
 def test_an_item_that_a_preference_lifts_says_so(engine):
     order = ids(engine.search(like(1), N))
     engine.feedback(like(1), [Mark(order[3], 1.0)])
     engine.prefer(like(1), order[30], order[3])
-    found = {one.id: one for one in engine.search(like(1), N, explain=True)}
-    assert found[order[30]].why["preferred"] > 0
-    assert "preferred" not in found[order[3]].why
+    found = {one.id: one for one in engine.search(like(1), N, SearchOptions(explain=True))}
+    assert found[order[30]].why.by_name()["preferred"] > 0
+    assert "preferred" not in found[order[3]].why.by_name()
     assert found[order[30]].mark is None
     assert found[order[3]].mark == 1.0
 
@@ -296,7 +296,7 @@ def assert_same(one, other, *, diffusion=False):
     assert one.weights == other.weights
     for query in (like(1), like(20), Query("red"), like(33)):
         for user in ("a", "b"):
-            ranked = [which.rank(query, user=user, diffusion=diffusion).total for which in (one, other)]
+            ranked = [which.rank(query, SearchOptions(user=user, diffusion=diffusion)).total for which in (one, other)]
             np.testing.assert_array_equal(*ranked)
 
 
@@ -305,7 +305,7 @@ def test_undo_equals_never_having_marked(fresh, gone):
     given = steps(120)
     engine, never = alike(fresh()), alike(fresh())
     numbers = play(engine, given)
-    assert engine.library.n_marks == 120
+    assert engine.weight_state.n_marks == 120
     for place in sorted(gone, reverse=True):
         engine.undo(mark=numbers[place])
         engine.search(like(1), 1)
@@ -371,11 +371,11 @@ def test_what_was_shown_is_kept_and_what_was_passed_over_is_decided_later(engine
     first, mark, *_ = engine.marks()
     assert [one.skipped for one in engine.marks()] == [(), (5, 6, 7, 8), (5,), ()]
     together = {9, 6, 8}
-    assert preferences(mark, Past([first]), together) == [(9, 5), (9, 7)]
-    assert preferences(mark, Past(), together) == [(9, 5), (9, 7)]  # item 5 was passed over then
-    assert preferences(mark, Past([first])) == [(9, 5), (9, 6), (9, 7), (9, 8)]
-    assert preferences(mark, Past([first._replace(grade=1.0)]), together) == [(9, 7)]
-    assert preferences(mark._replace(over=5), Past([first]), together) == [(9, 5)]
+    assert preferences(mark, History([first]), together) == [(9, 5), (9, 7)]
+    assert preferences(mark, History(), together) == [(9, 5), (9, 7)]  # item 5 was passed over then
+    assert preferences(mark, History([first])) == [(9, 5), (9, 6), (9, 7), (9, 8)]
+    assert preferences(mark, History([first._replace(grade=1.0)]), together) == [(9, 7)]
+    assert preferences(mark._replace(over=5), History([first]), together) == [(9, 5)]
 
 
 def test_undo_equals_never_having_marked_after_the_collection_doubled(fresh, tmp_path):
@@ -413,7 +413,7 @@ def test_two_engines_see_each_others_reset(fresh):
     one, other = alike(collection), alike(collection)
     one.feedback(like(1), [Mark(40, 1.0), Mark(2, 0.0)])
     assert one.weights == other.weights
-    one.reset_library()
+    one.reset_weights()
     assert one.weights == other.weights
 
 
@@ -431,7 +431,7 @@ def test_a_mark_of_another_process_is_seen(engine):
     found = ids(engine.search(like(1), N))
     assert found[0] == 40
     assert found[-1] == 2
-    assert engine.library.n_marks == 2
+    assert engine.weight_state.n_marks == 2
 
 
 def test_marks_of_many_threads_all_count(engine):
@@ -442,7 +442,7 @@ def test_marks_of_many_threads_all_count(engine):
             for turn in range(12):
                 query = (like(1), like(20))[turn % 2]
                 engine.feedback(query, [Mark(1 + (7 * turn + number) % N, float(turn % 2))], f"user{number}")
-                found = engine.search(query, N, user=f"user{number}")
+                found = engine.search(query, N, SearchOptions(user=f"user{number}"))
                 assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
                 if turn % 4 == 3:
                     engine.undo(user=f"user{number}")
@@ -472,16 +472,16 @@ def test_thousands_of_marks_of_one_query(engine):
 
 
 def test_only_the_latest_marks_teach_but_all_keep_their_places(engine, monkeypatch):
-    monkeypatch.setattr(searching, "_CACHE_BYTES", 0)  # the least that may teach: 30
+    monkeypatch.setattr(feedback, "CACHE_BYTES", 0)  # the least that may teach: 30
     order = ids(engine.search(like(2), N))
     engine.feedback(like(2), [Mark(item, float(place % 2)) for place, item in enumerate(order[:40])])
     ranking = engine.rank(like(2))
-    assert ranking.followed.items == (0, *order[10:40])  # 0 stands for the example
-    assert ranking.told.n_marks == 40
+    assert ranking.feedback.items == (0, *order[10:40])  # 0 stands for the example
+    assert ranking.judgements.n_marks == 40
     found = ids(engine.search(like(2), N))
     assert {*found[:20]} == {*order[1:40:2]}
     assert {*found[-20:]} == {*order[0:40:2]}
-    assert searching._MOST_MARKS == 300
+    assert feedback.MOST_MARKS == 300
 
 
 # Locks and reset -----------------------------------------------------------------------------------------------------
@@ -495,7 +495,7 @@ def test_locked_weights_stay(engine):
     weights = engine.weights
     assert weights["lbp.l1"] == 0.9
     assert weights["gist.l2"] == kept
-    assert engine.library.locked == {"lbp.l1", "gist.l2"}
+    assert engine.weight_state.locked == {"lbp.l1", "gist.l2"}
     engine.lock("lbp.l1", False)
     never = alike(engine.collection)
     assert engine.weights == never.weights
@@ -513,10 +513,10 @@ def test_reset_forgets_but_keeps_the_marks(engine):
     engine.set_weight("lbp.l1", 0.9)
     assert engine.weights != start
     n = len(engine.marks())
-    engine.reset_library()
+    engine.reset_weights()
     assert engine.weights == start
-    assert engine.library.n_marks == 0
-    assert engine.library.moved == pytest.approx(0.0, abs=1e-12)
+    assert engine.weight_state.n_marks == 0
+    assert engine.weight_state.moved == pytest.approx(0.0, abs=1e-12)
     assert len(engine.marks()) == n
     assert engine.search(like(1)).marks > 0
     assert alike(engine.collection).weights == start
@@ -536,7 +536,7 @@ def test_any_online_ranker_may_learn(engine):
     for name in ("opar1", "opr", "opar2", "ogdr", "arow"):
         engine.learn_with(name)
         weights[name] = engine.weights
-        assert weights[name] == type(engine)(engine.collection, engine._given).weights
+        assert weights[name] == type(engine)(engine.collection, engine._weights._given).weights
     assert len({tuple(one.values()) for one in weights.values()}) == 5
     for name in ("rlr", "nonsense"):
         with pytest.raises(ValueError, match=r"does not learn mark by mark|unknown ranker"):

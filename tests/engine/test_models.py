@@ -11,7 +11,7 @@ import pytest
 from rankloom.collection import Collection, Mark, index
 from rankloom.collection._schema import MIGRATIONS
 from rankloom.collection.query import Example, Filters, Query
-from rankloom.engine import Engine
+from rankloom.engine import Engine, SearchOptions
 from rankloom.evaluation.metrics import evaluate
 from tests.archives import alike, copied, ids, kind, like
 
@@ -82,10 +82,10 @@ def test_a_model_in_use_ranks_and_explains(taught, ranker):
     assert taught.models()[-1].status == "in use"
     for query in (like(3), like(7, text="boat"), Query("red")):
         for user in ("", "another"):
-            ranking = taught.rank(query, user=user)
+            ranking = taught.rank(query, SearchOptions(user=user))
             total = ranking.total
             for row in range(N):
-                parts = [*ranking.why(row).values()]
+                parts = [*ranking.why(row).by_name().values()]
                 size = max((abs(part) for part in parts), default=0.0)
                 assert sum(parts) == pytest.approx(total[row], rel=0, abs=1e-6 * max(size, abs(total[row])))
     again = alike(taught.collection)
@@ -95,9 +95,9 @@ def test_a_model_in_use_ranks_and_explains(taught, ranker):
 @pytest.mark.parametrize("ranker", ["rlr", "ranksvm", *NOT_LINEAR])
 def test_words_find_the_same_items_whatever_the_model(taught, ranker):
     words = ("boat", "red boat", "xyzzy", "things -red")
-    before = [sorted(ids(taught.search(Query(word), N, user="another"))) for word in words]
+    before = [sorted(ids(taught.search(Query(word), N, SearchOptions(user="another")))) for word in words]
     taught.use(taught.train(ranker).id)
-    assert [sorted(ids(taught.search(Query(word), N, user="another"))) for word in words] == before
+    assert [sorted(ids(taught.search(Query(word), N, SearchOptions(user="another")))) for word in words] == before
 
 
 def test_words_find_the_same_items_when_a_concept_has_a_weight(changing):
@@ -180,7 +180,7 @@ def test_marks_go_on_teaching_a_linear_model_in_use(taught):
     others = next(item for item in range(1, N) if kind(taught.collection, item) != kind(taught.collection, 2))
     judge(taught, like(2), kind(taught.collection, others), range(1, N + 1, 2))  # something to learn
     assert taught.weights != start
-    assert taught.library.n_marks == N // 2
+    assert taught.weight_state.n_marks == N // 2
     for _ in range(N // 2):
         taught.undo()
     assert taught.weights == start
@@ -193,7 +193,7 @@ def quality(engine, items, **options):
     found = []
     for item in items:
         relevant = np.array([kind(engine.collection, one) == kind(engine.collection, item) for one in range(1, N + 1)])
-        total = engine.rank(like(item), **options).total
+        total = engine.rank(like(item), SearchOptions(**options)).total
         others = np.arange(N) != item - 1
         found.append(evaluate(relevant[others].astype(float), total[others], None, ["AP"])["AP"])
     return float(np.mean(found))
@@ -222,7 +222,7 @@ def test_marks_of_a_search_improve_it(changing, diffusion):
     asked = range(1, N, 5)
     before = quality(engine, asked, diffusion=diffusion)
     for item in asked:
-        shown = [one for one in ids(engine.search(like(item), 13, diffusion=diffusion)) if one != item]
+        shown = [one for one in ids(engine.search(like(item), 13, SearchOptions(diffusion=diffusion))) if one != item]
         judge(engine, like(item), kind(changing, item), shown)
     assert quality(engine, asked, diffusion=diffusion) > before + 0.05
 
@@ -281,7 +281,9 @@ def test_a_picture_gives_the_same_scores_and_lessons_after_reopening(changing):
     engine.feedback(query, [Mark(9, 1.0), Mark(30, 0.0)])
     kept = engine.asked(engine.marks()[0].qid)
     again = alike(changing)
-    np.testing.assert_array_equal(again.rank(kept, follow=False).total, engine.rank(query, follow=False).total)
+    np.testing.assert_array_equal(
+        again.rank(kept, SearchOptions(feedback=False)).total, engine.rank(query, SearchOptions(feedback=False)).total
+    )
     assert again.weights == engine.weights
     assert len(plain) == N
 
@@ -315,13 +317,13 @@ def test_explaining_one_query_in_many_threads(changing):
     def explain(query, gate):
         gate.wait()
         try:
-            for one in engine.search(query, N, explain=True, diffusion=False):
-                assert sum(one.why.values()) == pytest.approx(one.score, abs=1e-5)
+            for one in engine.search(query, N, SearchOptions(explain=True, diffusion=False)):
+                assert sum(one.why.by_name().values()) == pytest.approx(one.score, abs=1e-5)
         except Exception as error:
             failed.append(error)
 
     for item in range(1, N + 1, 3):
-        engine.search(like(item), 1, diffusion=False)
+        engine.search(like(item), 1, SearchOptions(diffusion=False))
         gate = threading.Barrier(4)
         threads = [threading.Thread(target=explain, args=(like(item), gate)) for _ in range(4)]
         for one in threads:
@@ -368,7 +370,7 @@ def test_a_collection_of_version_1_keeps_everything(original, tmp_path):
         engine = alike(opened)
         assert [one.id for one in engine.search(like(3, text="red boat"), N)] == ids(expected)
         assert [(one.qid, one.item, one.grade, one.user, one.at) for one in engine.marks()] == marks
-        assert ids(engine.search(Query("red boat"), N, user="me"))[0] == 5
+        assert ids(engine.search(Query("red boat"), N, SearchOptions(user="me")))[0] == 5
         assert opened.db.execute("PRAGMA foreign_key_check").fetchall() == []
         assert engine.undo(user="me") == 2
-        assert json.loads(json.dumps(engine.library._asdict(), default=sorted))["n_marks"] == 1
+        assert json.loads(json.dumps(engine.weight_state._asdict(), default=sorted))["n_marks"] == 1

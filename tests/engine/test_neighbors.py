@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankloom.engine.neighbors import RESOLUTION, Neighbours, build_neighbours
+from rankloom.engine.neighbors import RESOLUTION, NeighborGraph, build_graph
 
 
 def points(n=60, seed=0):
@@ -26,13 +26,13 @@ def brute_force(X, present, k):
 @pytest.mark.parametrize("k", [1, 5, 70])
 def test_exact(k):
     X, present = points(), np.random.default_rng(1).random(60) < 0.8
-    assert build_neighbours(similarity(X), present, k).ids.tolist() == brute_force(X, present, k)
+    assert build_graph(similarity(X), present, k).ids.tolist() == brute_force(X, present, k)
 
 
 def test_incremental_equals_rebuilt():
     X, rng = points(80), np.random.default_rng(2)
     present = np.ones(80, dtype=bool)
-    graph = build_neighbours(similarity(X[:50]), present[:50], 6)
+    graph = build_graph(similarity(X[:50]), present[:50], 6)
     for size in (51, 60, 80):
         present[rng.choice(size, 3, replace=False)] = False
         asked = []
@@ -41,7 +41,7 @@ def test_incremental_equals_rebuilt():
             asked.append(item)
             return similarity(X[:size])(item)
 
-        graph = build_neighbours(counted, present[:size], 6, known=graph)
+        graph = build_graph(counted, present[:size], 6, known=graph)
         assert graph.ids.tolist() == brute_force(X[:size], present[:size], 6)
         assert len(asked) < size  # not everything was computed again
 
@@ -49,14 +49,14 @@ def test_incremental_equals_rebuilt():
 def test_an_item_that_comes_back_is_found_again():
     X, present = points(40), np.ones(40, dtype=bool)
     present[7] = False
-    graph = build_neighbours(similarity(X), present, 5)
+    graph = build_graph(similarity(X), present, 5)
     present[7] = True
-    assert build_neighbours(similarity(X), present, 5, known=graph).ids.tolist() == brute_force(X, present, 5)
+    assert build_graph(similarity(X), present, 5, known=graph).ids.tolist() == brute_force(X, present, 5)
 
 
 def test_diffusion_against_dense_algebra():
     X = points(50)
-    graph = build_neighbours(similarity(X), np.ones(50, dtype=bool), 6)
+    graph = build_graph(similarity(X), np.ones(50, dtype=bool), 6)
     A = np.zeros((50, 50))
     for row, neighbours in enumerate(graph.ids):
         for rank, column in enumerate(neighbours):
@@ -75,7 +75,7 @@ def test_diffusion_against_dense_algebra():
 
 
 def test_isolated_items_get_nothing():
-    graph = Neighbours(np.array([[1], [0], [-1]], np.int32), np.array([[1.0], [1.0], [-np.inf]], np.float32))
+    graph = NeighborGraph(np.array([[1], [0], [-1]], np.int32), np.array([[1.0], [1.0], [-np.inf]], np.float32))
     found = graph.diffuse(np.array([1.0, 0.0, 0.0]))
     assert found[0] > found[1] > 0
     assert found[2] == 0

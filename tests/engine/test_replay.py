@@ -8,11 +8,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from rankloom.collection import Mark, index
+from rankloom.collection import Mark, checkpoints, index
 from rankloom.collection import marks as log
 from rankloom.collection.query import Example, Query
-from rankloom.engine import checkpoints
-from rankloom.engine.library import Library
+from rankloom.engine.online_weights import OnlineWeights
 from tests.archives import alike, copied, like, write_pictures
 
 N = 48
@@ -51,7 +50,7 @@ def test_marks_one_by_one_and_all_at_once_teach_the_same_bits(changing, monkeypa
         if turn % 5 == 0:
             engine.undo()
         expected = engine.weights
-    assert expected != alike(changing)._view().start
+    assert expected != alike(changing).weight_state.start
     for page in (1, 2, 7, 1000):
         monkeypatch.setattr(log, "_PAGE", page)
         forget_checkpoints(changing)
@@ -108,7 +107,9 @@ def test_a_mark_among_many_costs_what_one_among_few_costs(changing):
 
 def test_opening_starts_from_a_checkpoint(changing):
     fill(changing, 1500)
-    expected = alike(changing).weights  # writes checkpoints
+    engine = alike(changing)
+    engine.refresh()  # writes checkpoints
+    expected = engine.weights
     from_checkpoint = work_of(changing, lambda: alike(changing).weights)
     assert alike(changing).weights == expected
     forget_checkpoints(changing)
@@ -127,7 +128,7 @@ def test_replay_takes_memory_of_a_page_not_of_the_log(changing, monkeypatch):
         engine.search(like(5))
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-    assert engine.library.n_marks == 1500
+    assert engine.weight_state.n_marks == 1500
     assert peaks[1] < 1.5 * peaks[0]  # four times as many marks
 
 
@@ -140,12 +141,12 @@ def test_a_mark_taken_back_is_as_if_never_given(original, tmp_path, place):
             engine = alike(collection)
             number = log.marks(collection)[place].id
             if turn == 0:
-                assert engine.library.n_marks == 600
+                assert engine.weight_state.n_marks == 600
                 engine.undo(mark=number)
             else:
                 with collection.transaction() as db:
                     db.execute("DELETE FROM qrels WHERE id = ?", (number,))
-            assert engine.library.n_marks == 599
+            assert engine.weight_state.n_marks == 599
             weights.append(engine.weights)
             assert alike(collection).weights == engine.weights
     assert weights[0] == weights[1]
@@ -167,12 +168,14 @@ def test_the_number_of_checkpoints_grows_with_the_logarithm_of_the_marks():
 
 def test_checkpoints_of_other_experts_are_kept_for_a_while(changing):
     fill(changing, 300)
+    alike(changing).refresh()
     expected = alike(changing).weights
     assert changing.db.execute("SELECT count(DISTINCT basis) FROM checkpoints").fetchone() == (1,)
     engine = alike(changing)
     for turn in range(5):
         engine.train_concept(f"concept {turn}", [1, 2, 3, 4, 5, 6])
-        assert engine.library.n_marks == 300
+        engine.refresh()
+        assert engine.weight_state.n_marks == 300
     assert changing.db.execute("SELECT count(DISTINCT basis) FROM checkpoints").fetchone() == (checkpoints.BASES,)
     for turn in range(5):
         engine.drop_concept(f"concept {turn}")
@@ -185,18 +188,18 @@ def test_a_mark_of_an_item_that_the_snapshot_lacks_waits(changing, tmp_path):
     index(changing, [write_pictures(tmp_path / "more", 1, seed=9, captions=False)], workers=0)
     other = alike(changing)
     other.feedback(like(3), [Mark(N + 1, 1.0), Mark(4, 0.0)])
-    behind = Library(changing, engine._phi(snapshot), engine._start(snapshot))
+    behind = OnlineWeights(changing, engine._weights.phi(snapshot), engine.weight_state.start)
     assert not behind.catch_up()
     assert behind.n_marks == 0
-    assert alike(changing).library.n_marks == 2
+    assert alike(changing).weight_state.n_marks == 2
 
 
 def test_the_curve_shows_the_latest_queries(changing, monkeypatch):
-    from rankloom.engine import curve
+    from rankloom.engine import learning_curve
 
     fill(changing, 300)
     engine = alike(changing)
     whole = engine.learning_curve()
     assert len(whole) == 100
-    monkeypatch.setattr(curve, "MOST_QUERIES", 10)
+    monkeypatch.setattr(learning_curve, "MOST_QUERIES", 10)
     assert engine.learning_curve() == whole[-10:]

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
-from rankloom.engine.following import EXPERTS
-from rankloom.engine.relevance import AGAINST, ALPHA, MEAN, NEAREST, RIDGE
+from rankloom.engine.diffusion import ALPHA, NEAREST
+from rankloom.engine.feedback import AGAINST, EXPERTS, MEAN, RIDGE
 from rankloom.evaluation.metrics import evaluate
 from rankloom.experiments import STRATEGIES, LabeledCollection, evaluate_collection, learned_weights, simulate_users
 from rankloom.experiments.labeled import average_precision

@@ -11,7 +11,7 @@ import pytest
 from llvmlite.binding import get_host_cpu_features
 from scipy.spatial.distance import cdist
 
-from rankloom.experts import Expert, Sighting, expert_features, experts_of, measure_scales
+from rankloom.experts import EncodedExample, Expert, expert_features, experts_of, measure_scales
 from rankloom.experts.distances import DISTANCES, add_similarities, all_distances
 
 
@@ -128,7 +128,7 @@ def features(sightings, experts=None, n=50):
 
 def test_one_example_is_exp_of_minus_distance():
     query = {"a": np.full(9, 0.3), "b": np.full(5, 0.2)}
-    lazy, stored, scales = features([Sighting(query)])
+    lazy, stored, scales = features([EncodedExample(query)])
     dense = np.asarray(lazy)
     for place, expert in enumerate(experts_of(["a", "b"])):
         exact = stored[expert.descriptor].astype(float)
@@ -141,8 +141,8 @@ def test_one_example_is_exp_of_minus_distance():
 
 def test_several_examples_best_and_mean_and_those_against():
     one, two, bad = (np.full(9, value) for value in (0.1, 0.6, 0.9))
-    single = [np.asarray(features([Sighting({"a": v})], [Expert("a", "l1")])[0])[:, 0] for v in (one, two, bad)]
-    sightings = [Sighting({"a": one}, 2.0), Sighting({"a": two}, 1.0), Sighting({"a": bad}, -1.0)]
+    single = [np.asarray(features([EncodedExample({"a": v})], [Expert("a", "l1")])[0])[:, 0] for v in (one, two, bad)]
+    sightings = [EncodedExample({"a": one}, 2.0), EncodedExample({"a": two}, 1.0), EncodedExample({"a": bad}, -1.0)]
     found = np.asarray(features(sightings, [Expert("a", "l1")])[0])[:, 0]
     best = np.maximum(single[0], 0.5 * single[1])
     mean = (2 * single[0] + single[1]) / 3
@@ -150,7 +150,7 @@ def test_several_examples_best_and_mean_and_those_against():
 
 
 def test_a_missing_modality_is_no_evidence():
-    lazy, _, _ = features([Sighting({"b": np.full(5, 0.2)})])
+    lazy, _, _ = features([EncodedExample({"b": np.full(5, 0.2)})])
     dense = np.asarray(lazy)
     assert not dense[:, :4].any()
     assert dense[:, 4:].all()
@@ -158,7 +158,7 @@ def test_a_missing_modality_is_no_evidence():
 
 
 def test_columns_are_lazy_and_share_a_pass():
-    lazy, _, _ = features([Sighting({"a": np.full(9, 0.3)})])
+    lazy, _, _ = features([EncodedExample({"a": np.full(9, 0.3)})])
     some = lazy.column(0, [4, 9])
     assert lazy.n_evaluations == 2
     np.testing.assert_array_equal(np.asarray(lazy)[[4, 9], 0], some)

@@ -40,7 +40,7 @@ MACHINES = [
     "Created by AccuSoft Corp.",
     "Rotated",
     "Ashampoo Photo Commander 4.1.0",
-    "Intel(R) JPEG Library, version 1,5,4,36",
+    "Intel(R) JPEG OnlineWeights, version 1,5,4,36",
     "File written with CompuPic(R) - Photodex Corporation (http://www.photodex.com)",
     "Processed By eBay with ImageMagick, z1.1.0. ||B2",
     "Adobe Photoshop CS5 Windows",

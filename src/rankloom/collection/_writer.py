@@ -9,7 +9,6 @@ from rankloom.collection._files import STORED, AppendFile, vector_file
 from rankloom.collection._texts import shared_texts
 from rankloom.collection.collection import THUMBNAILS, Collection
 from rankloom.collection.describing import DescribedFile, DescribedItem, as_stored
-from rankloom.collection.statistics import store_statistics
 from rankloom.media import spread_cues
 
 __all__ = ["Writer"]
@@ -95,8 +94,6 @@ class Writer:
                 self._store_file(one)
         self.items += len(items)
         self.stored += len(fresh)
-        if items:
-            store_statistics(self._collection)  # little to do, unless the collection has doubled
 
     def _append_vectors(self, items: list[DescribedItem]) -> list[tuple[str, int, int, int]]:
         blocks = []

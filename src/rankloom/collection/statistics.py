@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from math import isfinite
 from typing import NamedTuple
 
@@ -12,53 +13,73 @@ __all__ = ["CorpusStatistics", "corpus_statistics", "store_statistics"]
 
 
 class CorpusStatistics(NamedTuple):
-    """The scale of each distance by descriptor; and how many items the statistics of texts are taken from."""
+    """The scale of each distance by descriptor, and how many items statistics are taken from; versions by descriptor."""
 
     scales: dict[str, dict[str, float]]
     counted: int
+    versions: dict[str, str]
 
 
-def corpus_statistics(collection: Collection) -> CorpusStatistics:
-    """The statistics of a collection: as stored, or measured where they are not there or the collection has doubled.
+def corpus_statistics(collection: Collection, known: CorpusStatistics | None = None) -> CorpusStatistics:
+    r"""The statistics of a collection: as stored, or measured where they are not there or it has doubled since.
 
-    Nothing is written: `store_statistics` does that, when items are added.
+    Nothing is written: `index` does that at its end. While it still adds items, statistics are taken from the first
+    \(c 2^k\) of them, c the number that they were stored with, so that they change with each doubling only.
+
+    Parameters
+    ----------
+    collection : of which.
+    known : earlier ones, which are not measured again where they hold.
     """
-    return _statistics(collection)[0]
+    n_items, counted = len(collection), _stored_count(collection)
+    least = max(counted, 1)
+    if n_items >= 2 * least:
+        counted = least << ((n_items // least).bit_length() - 1)
+        stored = {} if known is None or known.counted != counted else known.scales
+        versions = {} if known is None else known.versions
+        stored_scales = {(name, versions[name]): scales for name, scales in stored.items()}
+    else:
+        stored_scales = _stored_scales(collection)
+    return _measured(collection, counted, n_items, stored_scales)
 
 
 def store_statistics(collection: Collection) -> None:
     """Measure what is missing, or everything if the collection has doubled since, and store it."""
-    statistics, fresh = _statistics(collection)
-    if not fresh:
-        return
-    n_items = len(collection)
-    versions = {descriptor.name: descriptor.version for descriptor in collection.descriptors()}
-    rows = [(name, versions[name], json.dumps(statistics.scales[name]), n_items) for name in fresh if name in versions]
-    with collection.transaction() as db:
-        db.executemany("INSERT OR REPLACE INTO scales VALUES (?, ?, ?, ?)", rows)
-        db.execute("INSERT OR REPLACE INTO meta VALUES ('counted', ?)", (str(statistics.counted),))
-
-
-def _statistics(collection: Collection) -> tuple[CorpusStatistics, list[str]]:
-    """The statistics, and the descriptors whose scales were measured just now ("" if none, but the count is new)."""
-    from rankloom.experts import measure_scales
-
-    n_items = len(collection)
-    row = collection.db.execute("SELECT value FROM meta WHERE key = 'counted'").fetchone()
-    counted = int(row[0]) if row else 0
+    n_items, counted = len(collection), _stored_count(collection)
     doubled = n_items >= 2 * max(counted, 1)
     stored = {} if doubled else _stored_scales(collection)
-    scales: dict[str, dict[str, float]] = {}
-    fresh = [""] if doubled and n_items else []
-    for descriptor in collection.descriptors():
-        if descriptor.rows < n_items or not n_items:
-            continue
-        known = stored.get((descriptor.name, descriptor.version))
-        if known is None:
-            known = measure_scales(collection.vectors(descriptor.name)[:n_items], collection.present()[:n_items])
-            fresh.append(descriptor.name)
-        scales[descriptor.name] = known
-    return CorpusStatistics(scales, n_items if doubled else counted), fresh
+    statistics = _measured(collection, n_items if doubled else counted, n_items, stored)
+    rows = [
+        (name, version, json.dumps(statistics.scales[name]), n_items)
+        for name, version in statistics.versions.items()
+        if (name, version) not in stored
+    ]
+    if rows or doubled:
+        with collection.transaction() as db:
+            db.executemany("INSERT OR REPLACE INTO scales VALUES (?, ?, ?, ?)", rows)
+            db.execute("INSERT OR REPLACE INTO meta VALUES ('counted', ?)", (str(statistics.counted),))
+
+
+def _measured(
+    collection: Collection, counted: int, n_items: int, stored: Mapping[tuple[str, str], dict[str, float]]
+) -> CorpusStatistics:
+    """Statistics with the stored scales; those of other descriptors are measured on the first `counted` items."""
+    from rankloom.experts import measure_scales
+
+    scales, versions = {}, {}
+    for descriptor in collection.descriptors() if n_items else ():
+        if descriptor.rows >= n_items:
+            versions[descriptor.name] = descriptor.version
+            known = stored.get((descriptor.name, descriptor.version))
+            if known is None:
+                known = measure_scales(collection.vectors(descriptor.name)[:counted], collection.present()[:counted])
+            scales[descriptor.name] = known
+    return CorpusStatistics(scales, counted, versions)
+
+
+def _stored_count(collection: Collection) -> int:
+    row = collection.db.execute("SELECT value FROM meta WHERE key = 'counted'").fetchone()
+    return int(row[0]) if row else 0
 
 
 def _stored_scales(collection: Collection) -> dict[tuple[str, str], dict[str, float]]:

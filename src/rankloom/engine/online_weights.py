@@ -195,6 +195,8 @@ class OnlineWeights:
             self._resume(None if until is None else until + 1)
             changed = True
         self._undo = undo
+        if store:
+            self._checkpoint()  # before the new marks, so that an undo of the last need not go further back
         for page in mark_pages(self._collection, after=self._last, until=until):
             learned = self._learn(page)
             changed = changed or learned > 0

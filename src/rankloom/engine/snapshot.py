@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rankloom.collection import Collection
 from rankloom.collection.contents import State, change_counter, face_counts, reading, state_of
 from rankloom.collection.query import Query
-from rankloom.collection.statistics import corpus_statistics
+from rankloom.collection.statistics import CorpusStatistics, corpus_statistics
 from rankloom.collection.text_files import TextIndexes, grown_indexes, text_indexes
 from rankloom.core import FloatArray, IntArray
 from rankloom.engine.concepts import ConceptScores, concept_scores
@@ -47,23 +47,31 @@ class Snapshot:
     Parameters
     ----------
     state : what it was made from; equal states hold equal things.
+    statistics : the scale of each distance by descriptor, and how many of the first items statistics are taken from.
     vectors : by descriptor, memory-mapped.
-    scales : of each distance, by descriptor.
     present : for every item whether a file holds it.
     faces : the number of faces of every item, NaN where it is not known.
     texts : the words of people, and automatic tags.
     concepts : the scores of items by concept.
-    counted : how many of the first items the statistics were taken from.
     """
 
     state: State
+    statistics: CorpusStatistics
     vectors: Mapping[str, NDArray[Any]]
-    scales: Mapping[str, Mapping[str, float]]
     present: NDArray[np.bool_]
     faces: FloatArray
     texts: TextIndexes
     concepts: Mapping[str, ConceptScores]
-    counted: int
+
+    @property
+    def scales(self) -> Mapping[str, Mapping[str, float]]:
+        """The scale of each distance, by descriptor."""
+        return self.statistics.scales
+
+    @property
+    def counted(self) -> int:
+        """How many of the first items statistics are taken from."""
+        return self.statistics.counted
 
     @property
     def n_items(self) -> int:
@@ -181,7 +189,7 @@ class _TextColumn:
 
 def take_snapshot(collection: Collection, before: Snapshot | None = None) -> Snapshot:
     """See what is in a collection now; what an earlier snapshot knows of texts is used again."""
-    statistics = corpus_statistics(collection)
+    statistics = corpus_statistics(collection, None if before is None else before.statistics)
     with reading(collection):
         state = state_of(collection)
         complete = [name for name, _, all_rows in state.descriptors if all_rows and name in statistics.scales]
@@ -193,7 +201,7 @@ def take_snapshot(collection: Collection, before: Snapshot | None = None) -> Sna
         present = collection.present()
     for index in texts:
         index.count(statistics.counted)
-    return Snapshot(state, vectors, statistics.scales, present, faces, texts, concepts, statistics.counted)
+    return Snapshot(state, statistics, vectors, present, faces, texts, concepts)
 
 
 class SnapshotSource:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 from rankloom.collection import Collection
-from rankloom.engine.settings import Settings
+from rankloom.collection.learning_settings import learning_settings, lock_weight, restart_learning, set_online_ranker
 
 
 def test_locks_that_are_set_at_once_are_all_kept(tmp_path):
@@ -15,16 +15,15 @@ def test_locks_that_are_set_at_once_are_all_kept(tmp_path):
             gate = threading.Barrier(len(names))
 
             def lock(name, gate=gate, turn=turn):
-                settings = Settings(collection)
                 gate.wait()
-                settings.lock(name, float(turn))
+                lock_weight(collection, name, float(turn))
 
             threads = [threading.Thread(target=lock, args=(name,)) for name in names]
             for thread in threads:
                 thread.start()
             for thread in threads:
                 thread.join()
-            assert Settings(collection).read().locked == dict.fromkeys(names, float(turn))
-        Settings(collection).learn_with("arow")
-        Settings(collection).start_again()
-        assert Settings(collection).read() == ({}, 0, "arow")
+            assert learning_settings(collection).locked == dict.fromkeys(names, float(turn))
+        set_online_ranker(collection, "arow")
+        restart_learning(collection)
+        assert learning_settings(collection) == ({}, 0, "arow")
