@@ -196,7 +196,7 @@ def test_bad_feedback(place, tmp_path):
         (["--collapse"], {"collapse": True}),
         (["--collapse", "--diversity", "0.2", "--method", "smooth", "--no-diffusion"],
          {"collapse": True, "diversity": 0.2, "method": "smooth", "diffusion": False}),
-        (["--no-marks", "--explain"], {"follow": False, "explain": True}),
+        (["--no-marks", "--explain"], {"feedback": False, "explain": True}),
         (["--user", "nobody"], {"user": "nobody"}),
     ],
 )  # fmt: skip

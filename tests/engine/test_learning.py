@@ -12,7 +12,7 @@ from rankloom.collection import Collection, Mark, index
 from rankloom.collection.export import export_marks
 from rankloom.collection.query import Query
 from rankloom.datasets.trec import qid_from_trec, qid_to_trec, read_qrels
-from rankloom.engine import SearchOptions
+from rankloom.engine import SearchOptions, feedback
 from rankloom.engine.feedback import RIDGE, feedback_coefficients
 from rankloom.engine.online_weights import History, preferences
 from tests.archives import alike, copied, ids, kind, like, picture, write_pictures

@@ -13,7 +13,7 @@ __all__ = ["CorpusStatistics", "corpus_statistics", "store_statistics"]
 
 
 class CorpusStatistics(NamedTuple):
-    """The scale of each distance by descriptor, and how many items statistics are taken from; versions by descriptor."""
+    """The scale of each distance by descriptor, how many items statistics are taken from, and versions by descriptor."""
 
     scales: dict[str, dict[str, float]]
     counted: int
@@ -21,26 +21,23 @@ class CorpusStatistics(NamedTuple):
 
 
 def corpus_statistics(collection: Collection, known: CorpusStatistics | None = None) -> CorpusStatistics:
-    r"""The statistics of a collection: as stored, or measured where they are not there or it has doubled since.
+    """The statistics of a collection: as stored, or measured where they are not there or it has doubled since.
 
-    Nothing is written: `index` does that at its end. While it still adds items, statistics are taken from the first
-    \(c 2^k\) of them, c the number that they were stored with, so that they change with each doubling only.
+    Nothing is written: `index` does that at its end. In between they stay as they are, so that adding an item changes
+    no score of another.
 
     Parameters
     ----------
     collection : of which.
-    known : earlier ones, which are not measured again where they hold.
+    known : earlier ones, which hold until the collection has doubled, or others are stored.
     """
     n_items, counted = len(collection), _stored_count(collection)
-    least = max(counted, 1)
-    if n_items >= 2 * least:
-        counted = least << ((n_items // least).bit_length() - 1)
-        stored = {} if known is None or known.counted != counted else known.scales
-        versions = {} if known is None else known.versions
-        stored_scales = {(name, versions[name]): scales for name, scales in stored.items()}
-    else:
-        stored_scales = _stored_scales(collection)
-    return _measured(collection, counted, n_items, stored_scales)
+    if n_items < 2 * max(counted, 1):
+        return _measured(collection, counted, n_items, _stored_scales(collection))
+    if known is None or not counted < known.counted <= n_items < 2 * known.counted:
+        return _measured(collection, n_items, n_items, {})
+    scales = {(name, version): known.scales[name] for name, version in known.versions.items()}
+    return _measured(collection, known.counted, n_items, scales)
 
 
 def store_statistics(collection: Collection) -> None:
