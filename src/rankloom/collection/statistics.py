@@ -13,7 +13,7 @@ __all__ = ["CorpusStatistics", "corpus_statistics", "store_statistics"]
 
 
 class CorpusStatistics(NamedTuple):
-    """The scale of each distance by descriptor, how many items statistics are taken from, and versions by descriptor."""
+    """The scale of each distance and the version by descriptor, and how many items statistics are taken from."""
 
     scales: dict[str, dict[str, float]]
     counted: int
