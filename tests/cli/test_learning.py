@@ -135,21 +135,19 @@ def sorted_by(found, items):
 
 def test_marks_are_listed_and_taken_back(place):
     said = run("feedback", "red", "-c", place, "--right", 5, "--wrong", 6).stdout
-    assert said == "2 marks stand\n"
+    assert said == "2 active marks\n"
     run("feedback", "--item", 3, "-c", place, "--right", 8)
     assert [one["item"] for one in records("feedback", "-c", place)] == [5, 6, 8]
     assert [one["item"] for one in records("feedback", "red", "-c", place, "--list")] == [5, 6]
     listed = run("feedback", "-c", place, "--list").stdout
     assert "red" in listed
     assert len([line for line in listed.splitlines() if line.strip()]) == 2 + 3
-    assert run("feedback", "red", "-c", place, "--undo").stdout == "mark 2 taken back\n1 marks stand\n"
-    assert run("feedback", "-c", place, "--undo").stdout == "mark 3 taken back\n1 marks stand\n"
-    assert (
-        run("feedback", "-c", place, "--undo", "--user", "b").stdout == "there is no mark to take back\n0 marks stand\n"
-    )
+    assert run("feedback", "red", "-c", place, "--undo").stdout == "mark 2 undone\n1 active marks\n"
+    assert run("feedback", "-c", place, "--undo").stdout == "mark 3 undone\n1 active marks\n"
+    assert run("feedback", "-c", place, "--undo", "--user", "b").stdout == "there is no mark to undo\n0 active marks\n"
     result = run("feedback", "-c", place, "--undo", "--json")
     assert result.stdout == ""  # nothing stands, and what was done is said elsewhere
-    assert result.stderr == "mark 1 taken back\n"
+    assert result.stderr == "mark 1 undone\n"
     assert python(place, lambda engine: engine.marks()) == []
 
 

@@ -103,7 +103,7 @@ def _show(engine: Engine, collection: Collection, folder: Path) -> None:
     )
     while engine.undo(query) is not None:
         pass
-    click.echo("The marks were taken back again: now it is your turn.\n")
+    click.echo("The marks were undone: now it is your turn.\n")
 
 
 def _reasons(hit: SearchHit) -> str:

@@ -27,8 +27,8 @@ from rankloom.cli._query import query_options, read_query
 @click.option("--wrong", multiple=True, type=int, help="An item that is not; repeatable.")
 @click.option("--grade", "grades", multiple=True, metavar="ITEM=GRADE", help="An item with a grade, 0 for wrong.")
 @click.option("--prefer", nargs=2, type=int, metavar="A B", help="Item A answers the query better than item B.")
-@click.option("--undo", is_flag=True, help="Take back the last mark: of the query, or of all if there is none.")
-@click.option("--list", "show", is_flag=True, help="Show the marks that stand: of the query, or all.")
+@click.option("--undo", is_flag=True, help="Undo the last mark: of the query, or of all if there is none.")
+@click.option("--list", "show", is_flag=True, help="Show the active marks: of the query, or all.")
 @click.option("--import", "source", type=InputFile, help="Take in judgements, TREC qrels.")
 @user_option
 @json_option
@@ -70,19 +70,18 @@ def feedback(
             engine.prefer(query, *prefer, user)
         if undo:
             number = engine.undo(None if query.empty else query, user)
-            click.echo("there is no mark to take back" if number is None else f"mark {number} taken back", err=as_json)
-        standing = engine.marks(None if query.empty else query, user)
+            click.echo("there is no mark to undo" if number is None else f"mark {number} undone", err=as_json)
+        active = engine.marks(None if query.empty else query, user)
     if not (show or as_json):
-        click.echo(f"{len(standing)} marks stand")
+        click.echo(f"{len(active)} active marks")
         return
-    records = [{key: value for key, value in mark._asdict().items() if value not in (None, ())} for mark in standing]
+    records = [{key: value for key, value in mark._asdict().items() if value not in (None, ())} for mark in active]
     if as_json:
         for record in records:
             emit(record)
         return
     rows = [
-        [str(mark.id), mark.qid, str(mark.item), f"{mark.grade:g}", str(mark.over or ""), mark.user]
-        for mark in standing
+        [str(mark.id), mark.qid, str(mark.item), f"{mark.grade:g}", str(mark.over or ""), mark.user] for mark in active
     ]
     table(["mark", "query", "item", "grade", "rather than", "user"], rows)
 
@@ -180,7 +179,7 @@ def list_models(collection: str | None, as_json: bool) -> None:
 @collection_option
 @json_option
 def compare_models(numbers: tuple[int, ...], collection: str | None, as_json: bool) -> None:
-    """Compare models, and the weights of the library, on all marks that there are now.
+    """Compare models, and the online weights, on all marks that there are now.
 
     \b
     Example:
@@ -202,7 +201,7 @@ def compare_models(numbers: tuple[int, ...], collection: str | None, as_json: bo
 @user_option
 @json_option
 def interleave(model: int, collection: str | None, k: int, user: str, as_json: bool, **asked: Any) -> None:
-    """Search with the model in use and with MODEL (0: the library weights) in one list; marks say which is better.
+    """Search with the model in use and with MODEL (0: the online weights) in one list; marks say which is better.
 
     \b
     Example:
@@ -280,7 +279,7 @@ def rollback(collection: str | None) -> None:
 @click.argument("output", type=click.Path(dir_okay=False))
 @collection_option
 def export_model_of(number: int, output: str, collection: str | None) -> None:
-    """Write the ranker of a model as JSON, for `predict` and `export-model`; 0 for the weights of the library.
+    """Write the ranker of a model as JSON, for `predict` and `export-model`; 0 for the online weights.
 
     \b
     Example:

@@ -6,7 +6,7 @@ from rankloom.collection.damage import DamagedCollection
 from rankloom.collection.duplicates import duplicate_groups
 from rankloom.collection.export import export_items, export_marks
 from rankloom.collection.indexing import Captions, IndexReport, index
-from rankloom.collection.marks import Mark, StoredMark, add_marks, take_back
+from rankloom.collection.marks import Mark, StoredMark, add_marks, undo_mark
 from rankloom.collection.repair import RepairReport, RestoreReport, repair, restore
 from rankloom.collection.settings import add_encoder
 from rankloom.collection.verify import VerifyReport, verify, verify_folder
@@ -35,7 +35,7 @@ __all__ = [
     "index",
     "repair",
     "restore",
-    "take_back",
+    "undo_mark",
     "verify",
     "verify_folder",
 ]

@@ -59,15 +59,18 @@ def backfill(
 ) -> None:
     """Compute the vectors that descriptors lack, item after item, so that all reach the last item."""
     total = len(collection)
-    short = [one for one in collection.descriptors() if one.rows < total]
+    short = [descriptor for descriptor in collection.descriptors() if descriptor.rows < total]
     if not short:
         return
-    done = min(one.rows for one in short)
-    files = {one.name: AppendFile(collection.folder / vector_file(one.name, one.version)) for one in short}
-    some = replace(settings, descriptors=tuple(one.name for one in short), tags=False)
+    done = min(descriptor.rows for descriptor in short)
+    files = {
+        descriptor.name: AppendFile(collection.folder / vector_file(descriptor.name, descriptor.version))
+        for descriptor in short
+    }
+    chosen = replace(settings, descriptors=tuple(descriptor.name for descriptor in short), tags=False)
     batch: list[tuple[int, dict[str, Any] | None]] = []
     try:
-        for number, item in described_again(collection, done + 1, total, some, workers):
+        for number, item in described_again(collection, done + 1, total, chosen, workers):
             batch.append((number, None if item is None else item.vectors))
             if len(batch) >= BATCH_ITEMS:
                 _append(collection, short, files, batch)
@@ -87,20 +90,20 @@ def _append(
     batch: list[tuple[int, dict[str, Any] | None]],
 ) -> None:
     """Append the rows that each descriptor lacks, then count them."""
-    rows = {one.name: one.rows for one in collection.descriptors()}
+    rows = {descriptor.name: descriptor.rows for descriptor in collection.descriptors()}
     blocks, counted, missing = [], [], []
-    for one in descriptors:
-        mine = [entry for entry in batch if entry[0] > rows[one.name]]
-        if not mine:
+    for descriptor in descriptors:
+        entries = [entry for entry in batch if entry[0] > rows[descriptor.name]]
+        if not entries:
             continue
-        empty = np.zeros(one.dimension)
-        data = b"".join(as_stored(empty if vectors is None else vectors[one.name]) for _, vectors in mine)
-        start = rows[one.name] * one.dimension * STORED.itemsize
-        crc = files[one.name].write(start, data)
-        files[one.name].sync()
-        blocks.append((vector_file(one.name, one.version), start, len(data), crc))
-        counted.append((mine[-1][0], one.name))
-        missing += [(one.name, number) for number, vectors in mine if vectors is None]
+        empty = np.zeros(descriptor.dimension)
+        data = b"".join(as_stored(empty if vectors is None else vectors[descriptor.name]) for _, vectors in entries)
+        start = rows[descriptor.name] * descriptor.dimension * STORED.itemsize
+        crc = files[descriptor.name].write(start, data)
+        files[descriptor.name].sync()
+        blocks.append((vector_file(descriptor.name, descriptor.version), start, len(data), crc))
+        counted.append((entries[-1][0], descriptor.name))
+        missing += [(descriptor.name, number) for number, vectors in entries if vectors is None]
     with collection.transaction() as db:
         db.executemany("INSERT OR REPLACE INTO blocks VALUES (?, ?, ?, ?)", blocks)
         db.executemany("UPDATE descriptors SET rows = ? WHERE name = ?", counted)

@@ -162,9 +162,9 @@ def _by_number(db: sqlite3.Connection, table: Table, gaps: list[Gap]) -> Iterato
     for number in _indexed(db, table):
         if number not in seen:
             seen.add(number)
-            found = _row_of(db, table, number)
-            if found is not None:
-                yield found
+            indexed = _row_of(db, table, number)
+            if indexed is not None:
+                yield indexed
 
 
 def _row_of(db: sqlite3.Connection, table: Table, number: int) -> Row | None:

@@ -38,7 +38,7 @@ class Writer:
     def add(self, described: DescribedFile) -> None:
         """Take a file; commit if enough have come together."""
         self._waiting.append(described)
-        count = sum(len(one.items or ()) for one in self._waiting)
+        count = sum(len(file.items or ()) for file in self._waiting)
         if count >= BATCH_ITEMS or monotonic() - self._since > BATCH_SECONDS:
             self.flush()
 
@@ -62,11 +62,11 @@ class Writer:
     def _commit(self, described: list[DescribedFile]) -> None:
         db = self._collection.db
         fresh: dict[str, DescribedFile] = {}
-        for one in described:
-            known = db.execute("SELECT 1 FROM contents WHERE hash = ?", (one.hash,)).fetchone()
-            if one.error is None and one.items is not None and known is None:
-                fresh.setdefault(one.hash, one)
-        items = [(one, item) for one in fresh.values() for item in one.items or ()]
+        for file in described:
+            known = db.execute("SELECT 1 FROM contents WHERE hash = ?", (file.hash,)).fetchone()
+            if file.error is None and file.items is not None and known is None:
+                fresh.setdefault(file.hash, file)
+        items = [(file, item) for file in fresh.values() for item in file.items or ()]
         first = len(self._collection) + 1
         blocks = self._append_vectors([item for _, item in items])
         thumbs = self._append_thumbnails([item for _, item in items])
@@ -74,13 +74,13 @@ class Writer:
         for name in {block[0] for block in blocks}:
             self._file(name).sync()
         with self._collection.transaction():
-            for one in fresh.values():
-                db.execute("INSERT INTO contents VALUES (?, ?, ?)", (one.hash, one.kind, one.size))
-            for number, ((one, item), place) in enumerate(zip(items, thumbs[0], strict=True), first):
+            for file in fresh.values():
+                db.execute("INSERT INTO contents VALUES (?, ?, ?)", (file.hash, file.kind, file.size))
+            for number, ((file, item), place) in enumerate(zip(items, thumbs[0], strict=True), first):
                 db.execute(
                     "INSERT INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     (
-                        number, one.hash, item.shot, item.start, item.end, item.width, item.height, item.taken,
+                        number, file.hash, item.shot, item.start, item.end, item.width, item.height, item.taken,
                         item.faces, item.phash, *place,
                     ),
                 )  # fmt: skip
@@ -90,8 +90,8 @@ class Writer:
                 )
             db.execute("UPDATE descriptors SET rows = ?", (first + len(items) - 1,))
             db.executemany("INSERT OR REPLACE INTO blocks VALUES (?, ?, ?, ?)", blocks)
-            for one in described:
-                self._store_file(one)
+            for file in described:
+                self._store_file(file)
         self.items += len(items)
         self.stored += len(fresh)
 
@@ -121,26 +121,30 @@ class Writer:
         data = b"".join(item.thumbnail for item in items)
         return places, [(THUMBNAILS, start, len(data), self._file(THUMBNAILS).write(start, data))]
 
-    def _store_file(self, one: DescribedFile) -> None:
+    def _store_file(self, file: DescribedFile) -> None:
         """The row of a file: which content it holds now, its texts, or why it could not be read."""
         db = self._collection.db
-        db.execute("DELETE FROM errors WHERE path = ?", (one.path,))
-        db.execute("DELETE FROM texts WHERE path = ? AND source != 'caption'", (one.path,))
-        if one.error is not None:
+        db.execute("DELETE FROM errors WHERE path = ?", (file.path,))
+        db.execute("DELETE FROM texts WHERE path = ? AND source != 'caption'", (file.path,))
+        if file.error is not None:
             now = datetime.now(UTC).isoformat(timespec="seconds")
-            db.execute("DELETE FROM files WHERE path = ?", (one.path,))
-            db.execute("INSERT INTO errors VALUES (?, ?, ?, ?, ?)", (one.path, one.size, one.mtime_ns, one.error, now))
+            db.execute("DELETE FROM files WHERE path = ?", (file.path,))
+            db.execute(
+                "INSERT INTO errors VALUES (?, ?, ?, ?, ?)", (file.path, file.size, file.mtime_ns, file.error, now)
+            )
             self.failed += 1
             return
-        if one.items is None:
+        if file.items is None:
             self.followed += 1
-        db.execute("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)", (one.path, one.hash, one.size, one.mtime_ns))
-        items = db.execute('SELECT id, start, "end" FROM items WHERE hash = ? ORDER BY id', (one.hash,)).fetchall()
-        texts = shared_texts(one.texts, len(items), one.warnings.append)
-        rows = [(item, one.path, source, text) for item, _, _ in items for text, source in texts]
-        if one.subtitles:
+        db.execute("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)", (file.path, file.hash, file.size, file.mtime_ns))
+        items = db.execute('SELECT id, start, "end" FROM items WHERE hash = ? ORDER BY id', (file.hash,)).fetchall()
+        texts = shared_texts(file.texts, len(items), file.warnings.append)
+        rows = [(item, file.path, source, text) for item, _, _ in items for text, source in texts]
+        if file.subtitles:
             shots = [(start or 0.0, end or 0.0) for _, start, end in items]
-            subtitles = spread_cues(one.subtitles, shots, one.warnings.append)
-            rows += [(item[0], one.path, "subtitle", text) for item, text in zip(items, subtitles, strict=True) if text]
-        self.warnings += [(one.path, line) for line in one.warnings]
+            subtitles = spread_cues(file.subtitles, shots, file.warnings.append)
+            rows += [
+                (item[0], file.path, "subtitle", text) for item, text in zip(items, subtitles, strict=True) if text
+            ]
+        self.warnings += [(file.path, line) for line in file.warnings]
         db.executemany("INSERT INTO texts (item, path, source, text) VALUES (?, ?, ?, ?)", rows)

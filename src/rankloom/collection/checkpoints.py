@@ -39,7 +39,7 @@ def last(collection: Collection, basis: str, before: int | None = None) -> Check
 
 
 def write(collection: Collection, basis: str, state: Checkpoint, undo: int) -> None:
-    """Keep a checkpoint, unless a mark was taken back after the given undo; drop those that are too many.
+    """Keep a checkpoint, unless a mark was undone after the given undo; drop those that are too many.
 
     Parameters
     ----------

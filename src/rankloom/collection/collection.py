@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import sqlite3
 import threading
@@ -158,18 +159,18 @@ class Collection:
             return
         self._changed = False  # no backup of a collection in trouble
         try:
-            told = self._told(error)
+            explained_error = self._explained(error)
         finally:
             self.close()
-        if told is not error:
-            raise told from error
+        if explained_error is not error:
+            raise explained_error from error
 
-    def _told(self, error: BaseException) -> BaseException:
-        """What to tell of an error: of one that is not meant for users, whether the database is its cause."""
+    def _explained(self, error: BaseException) -> BaseException:
+        """The error to raise: of one that is not meant for users, whether the database is its cause."""
         if isinstance(error, sqlite3.Error):
-            told = explained(self.folder, error)
-            if told is not error:
-                return told
+            known = explained(self.folder, error)
+            if known is not error:
+                return known
         elif not isinstance(error, UNEXPECTED):
             return error
         return damage_behind(self.folder) or error
@@ -214,28 +215,36 @@ class Collection:
         """Items by their ids, in that order; or all that have a file, in the order in which they came."""
         if ids is None:
             rows = self.db.execute(f"{_ITEMS} WHERE items.hash IN (SELECT hash FROM files) ORDER BY items.id")
-            return [self._item(row) for row in rows.fetchall()]
-        found = []
-        for one in ids:
-            row = self.db.execute(f"{_ITEMS} WHERE items.id = ?", (int(one),)).fetchone()
-            if row is None:
-                raise KeyError(f"there is no item {one}")
-            found.append(self._item(row))
-        return found
+            return self._with_paths(rows.fetchall())
+        wanted = [int(number) for number in ids]
+        inside = "IN (SELECT value FROM json_each(?))"
+        rows = self.db.execute(f"{_ITEMS} WHERE items.id {inside}", (json.dumps(wanted),))
+        items = {item.id: item for item in self._with_paths(rows.fetchall())}
+        missing = next((number for number in wanted if number not in items), None)
+        if missing is not None:
+            raise KeyError(f"there is no item {missing}")
+        return [items[number] for number in wanted]
 
-    def _item(self, row: Sequence[Any]) -> Item:
-        paths = self.db.execute("SELECT path FROM files WHERE hash = ? ORDER BY path", (row[1],)).fetchall()
-        kind = "shot" if row[2] is not None else "picture"
-        return Item(row[0], kind, tuple(path for (path,) in paths), *row[2:])
+    def _with_paths(self, rows: Sequence[Sequence[Any]]) -> list[Item]:
+        """Rows of items with the files that hold them."""
+        hashes = json.dumps([*{row[1] for row in rows}])
+        query = "SELECT hash, path FROM files WHERE hash IN (SELECT value FROM json_each(?)) ORDER BY path"
+        paths: dict[str, list[str]] = {}
+        for digest, path in self.db.execute(query, (hashes,)):
+            paths.setdefault(digest, []).append(path)
+        return [
+            Item(number, "picture" if shot is None else "shot", tuple(paths.get(digest, ())), shot, *rest)
+            for number, digest, shot, *rest in rows
+        ]
 
     def present(self) -> NDArray[Any]:
         """For every item whether a file holds it now."""
         import numpy as np
 
-        found = np.zeros(len(self), dtype=bool)
-        for (one,) in self.db.execute("SELECT id FROM items WHERE hash IN (SELECT hash FROM files)"):
-            found[one - 1] = True
-        return found
+        present = np.zeros(len(self), dtype=bool)
+        rows = self.db.execute("SELECT id FROM items WHERE hash IN (SELECT hash FROM files)").fetchall()
+        present[[number - 1 for (number,) in rows]] = True
+        return present
 
     def find(self, path: str | os.PathLike[str]) -> list[Item]:
         """The items of a file."""
@@ -243,7 +252,7 @@ class Collection:
         if row is None:
             return []
         ids = self.db.execute("SELECT id FROM items WHERE hash = ? ORDER BY id", row).fetchall()
-        return self.items([one for (one,) in ids])
+        return self.items([number for (number,) in ids])
 
     def texts(self, item: int) -> list[tuple[str, str]]:
         """The texts of an item and where each is from: name, folder, sidecar, embedded, caption, subtitle, tag."""
@@ -261,7 +270,7 @@ class Collection:
             "SELECT name, version, dimension, kind, rows FROM descriptors WHERE name = ?", (name,)
         ).fetchone()
         if row is None:
-            known = ", ".join(one.name for one in self.descriptors()) or "none"
+            known = ", ".join(descriptor.name for descriptor in self.descriptors()) or "none"
             raise ValueError(f"the collection has no vectors of {name!r}; it has {known}")
         stored = StoredDescriptor(*row)
         return mapped(self.folder / vector_file(stored.name, stored.version), stored.rows, stored.dimension)

@@ -25,19 +25,19 @@ def near_pairs(hashes: NDArray[np.uint64], most: int = 3) -> NDArray[np.int64]:
     if not 0 <= most < 32:
         raise ValueError(f"most must be from 0 to 31 bits, got {most!r}")
     bits = 64 // (most + 1)
-    found = [np.empty((0, 2), dtype=np.int64)]
+    blocks = [np.empty((0, 2), dtype=np.int64)]
     for band in range(most + 1):
         keys = (hashes >> np.uint64(band * bits)) & np.uint64((1 << bits) - 1)
         order = np.argsort(keys, kind="stable")
         starts = np.flatnonzero(np.diff(keys[order], prepend=~keys[order[:1]]) != 0)
         for group in np.split(order, starts[1:]):
-            found += _compared(hashes, group, most)
-    pairs = np.sort(np.concatenate(found), axis=1)
+            blocks += _compared(hashes, group, most)
+    pairs = np.sort(np.concatenate(blocks), axis=1)
     return np.unique(pairs, axis=0) if len(pairs) else pairs
 
 
 def _compared(hashes: NDArray[np.uint64], group: NDArray[np.int64], most: int) -> list[NDArray[np.int64]]:
-    found = []
+    pairs = []
     step = max(1, _BLOCK // max(len(group), 1))
     for start in range(0, len(group) - 1, step):
         rows = group[start : start + step]
@@ -45,8 +45,8 @@ def _compared(hashes: NDArray[np.uint64], group: NDArray[np.int64], most: int) -
         near = np.unpackbits(differing, axis=2).sum(axis=2) <= most
         near &= np.arange(start, start + len(rows))[:, None] < np.arange(len(group))
         first, second = np.nonzero(near)
-        found.append(np.stack([rows[first], group[second]], axis=1))
-    return found
+        pairs.append(np.stack([rows[first], group[second]], axis=1))
+    return pairs
 
 
 def duplicate_groups(collection: Collection, *, bits: int = 3, similarity: float = 0.95) -> list[list[int]]:
@@ -62,7 +62,7 @@ def duplicate_groups(collection: Collection, *, bits: int = 3, similarity: float
         return []
     ids = np.array([row[0] for row in rows])
     pairs = near_pairs(np.array([row[1] for row in rows], dtype=np.int64).view(np.uint64), bits)
-    if any(one.name == "semantic" for one in collection.descriptors()) and len(pairs):
+    if any(descriptor.name == "semantic" for descriptor in collection.descriptors()) and len(pairs):
         vectors = collection.vectors("semantic")
         first, second = (np.asarray(vectors[ids[pairs[:, side]] - 1], dtype=np.float32) for side in (0, 1))
         pairs = pairs[(first * second).sum(axis=1) >= similarity]

@@ -196,7 +196,7 @@ def _describe(
             except OSError:
                 size = -1
             same = collection.db.execute("SELECT hash FROM contents WHERE bytes = ?", (size,)).fetchall()
-            yield task.path, task.root, tuple(one for (one,) in same)
+            yield task.path, task.root, tuple(digest for (digest,) in same)
 
     writer = Writer(collection)
     results = run_in_order(
@@ -246,9 +246,10 @@ def _store_captions(collection: Collection, wanted: dict[str, list[str]], bases:
     matched = 0
     with collection.transaction():
         for path, texts in wanted.items():
-            found = next((one for base in bases if (one := os.path.normpath(os.path.join(base, path))) in exact), None)
+            places = (os.path.normpath(os.path.join(base, path)) for base in bases)
+            named = next((place for place in places if place in exact), None)
             candidates = by_name.get(os.path.basename(path), [])
-            target = found or (candidates[0] if len(candidates) == 1 else None)
+            target = named or (candidates[0] if len(candidates) == 1 else None)
             if target is None:
                 continue
             matched += 1

@@ -24,7 +24,7 @@ __all__ = [
     "marks",
     "now",
     "qrels",
-    "take_back",
+    "undo_mark",
     "undone_since",
 ]
 
@@ -41,7 +41,7 @@ class Mark(NamedTuple):
 
 
 class StoredMark(NamedTuple):
-    """A mark in the log. `skipped` are the items that were shown above it; those without a mark were passed over."""
+    """A mark in the log. `skipped` are the items that were shown above it; those without a mark were skipped."""
 
     id: int
     qid: str
@@ -81,7 +81,7 @@ def add_marks(
     given : the marks.
     user : who marks.
     query : what was asked, as JSON; kept so that the marks can be learned from later.
-    shown : the items in the order in which they were shown; unmarked ones above a right one were passed over.
+    shown : the items in the order in which they were shown; unmarked ones above a right one were skipped.
     """
     wanted = [
         Mark(int(item), float(grade), None if over is None else int(over)) for item, grade, over in map(_mark, given)
@@ -90,7 +90,7 @@ def add_marks(
     numbers = []
     at = now()
     with collection.transaction() as db:
-        _check_items(db, [*places, *(one for mark in wanted for one in (mark.item, mark.over) if one is not None)])
+        _check_items(db, [*places, *(item for mark in wanted for item in (mark.item, mark.over) if item is not None)])
         for mark in wanted:
             if not (isfinite(mark.grade) and abs(mark.grade) <= _LARGEST):
                 raise ValueError(f"a grade must be a finite number up to {_LARGEST:g}, got {mark.grade}")
@@ -118,12 +118,12 @@ def _check_items(db: sqlite3.Connection, items: list[int]) -> None:
         raise KeyError(f"there is no item {unknown[0]}")
 
 
-def take_back(collection: Collection, mark: int) -> StoredMark:
-    """Take a mark back; it stays in the log but counts for nothing."""
+def undo_mark(collection: Collection, mark: int) -> StoredMark:
+    """Undo a mark; it stays in the log but counts for nothing."""
     with collection.transaction() as db:
         row = db.execute(f"{_MARKS} WHERE id = ? AND undone IS NULL", (mark,)).fetchone()
         if row is None:
-            raise KeyError(f"there is no mark {mark} to take back")
+            raise KeyError(f"there is no mark {mark} to undo")
         db.execute("UPDATE qrels SET undone = ? WHERE id = ?", (now(), mark))
         db.execute("INSERT INTO undos (mark) VALUES (?)", (mark,))
         db.execute("DELETE FROM checkpoints WHERE mark >= ?", (mark,))
@@ -131,7 +131,7 @@ def take_back(collection: Collection, mark: int) -> StoredMark:
 
 
 def undone_since(collection: Collection, undo: int) -> tuple[int, list[int]]:
-    """The number of the last undo, and the marks that were taken back after the undo of a number."""
+    """The number of the last undo, and the marks that were undone after the undo of a number."""
     rows = collection.db.execute("SELECT id, mark FROM undos WHERE id > ? ORDER BY id", (undo,)).fetchall()
     return (rows[-1][0] if rows else undo), [mark for _, mark in rows]
 

@@ -135,30 +135,30 @@ class Query:
 
     def to_json(self) -> dict[str, Any]:
         """The query as plain values; examples must be items or kept pictures."""
-        found: dict[str, Any] = {"text": self.text}
+        plain: dict[str, Any] = {"text": self.text}
         if self.text_weight != 1.0:
-            found["text_weight"] = self.text_weight
+            plain["text_weight"] = self.text_weight
         if self.concept is not None:
-            found["concept"] = self.concept
+            plain["concept"] = self.concept
         examples = []
-        for one in self.examples:
-            if one.item is None and one.picture is None:
+        for example in self.examples:
+            if example.item is None and example.picture is None:
                 raise ValueError("only items and kept pictures have a JSON form; keep the picture with engine.upload")
-            kind = {"picture": one.picture} if one.item is None else {"item": one.item}
-            examples.append({**kind, **({} if one.weight == 1.0 else {"weight": one.weight})})
+            kind = {"picture": example.picture} if example.item is None else {"item": example.item}
+            examples.append({**kind, **({} if example.weight == 1.0 else {"weight": example.weight})})
         if examples:
-            found["examples"] = examples
+            plain["examples"] = examples
         filters = {name: value for name, value in asdict(self.filters).items() if value is not None}
         if filters:
-            found["filters"] = filters
-        return found
+            plain["filters"] = filters
+        return plain
 
     @classmethod
-    def from_json(cls, found: Mapping[str, Any]) -> Query:
+    def from_json(cls, plain: Mapping[str, Any]) -> Query:
         """Read what `to_json` wrote."""
         try:
-            examples = tuple(Example(**one) for one in found.get("examples", ()))
-            rest = {key: value for key, value in found.items() if key not in ("examples", "filters")}
-            return cls(examples=examples, filters=Filters(**found.get("filters", {})), **rest)
+            examples = tuple(Example(**example) for example in plain.get("examples", ()))
+            rest = {key: value for key, value in plain.items() if key not in ("examples", "filters")}
+            return cls(examples=examples, filters=Filters(**plain.get("filters", {})), **rest)
         except TypeError as error:
             raise ValueError(f"this is no query: {error}") from None

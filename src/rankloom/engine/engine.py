@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.collection import Collection, Mark, StoredMark, add_marks, learning_settings, saved, take_back
+from rankloom.collection import Collection, Mark, StoredMark, add_marks, learning_settings, saved, undo_mark
 from rankloom.collection import concepts as stored_concepts
 from rankloom.collection import models as stored_models
 from rankloom.collection.marks import asked, last_mark, marks
@@ -204,7 +204,7 @@ class Engine:
             mark = last_mark(self.collection, qid, user)
             if mark is None:
                 return None
-        take_back(self.collection, mark)
+        undo_mark(self.collection, mark)
         return mark
 
     def marks(self, query: Query | None = None, user: str | None = None) -> list[StoredMark]:

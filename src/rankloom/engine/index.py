@@ -26,7 +26,7 @@ class Index(Protocol):
         """Take in the items that are new, from the vectors of all items by descriptor."""
         ...
 
-    def candidates(self, sightings: Sequence[Mapping[str, NDArray[Any]]], n: int) -> IntArray | None:
+    def candidates(self, examples: Sequence[Mapping[str, NDArray[Any]]], n: int) -> IntArray | None:
         """Row numbers of at least n items for a query given by its described examples; None for all items."""
         ...
 
@@ -37,7 +37,7 @@ class ExactIndex:
     def grow(self, vectors: Mapping[str, NDArray[Any]]) -> None:
         """Nothing to do."""
 
-    def candidates(self, sightings: Sequence[Mapping[str, NDArray[Any]]], n: int) -> IntArray | None:
+    def candidates(self, examples: Sequence[Mapping[str, NDArray[Any]]], n: int) -> IntArray | None:
         """None, for all items."""
         return None
 
@@ -90,15 +90,15 @@ class FaissIndex:
         for start in range(len(self), len(stored), _BLOCK):
             self._index.add(_unit(stored[start : min(start + _BLOCK, len(stored))]))
 
-    def candidates(self, sightings: Sequence[Mapping[str, NDArray[Any]]], n: int) -> IntArray | None:
+    def candidates(self, examples: Sequence[Mapping[str, NDArray[Any]]], n: int) -> IntArray | None:
         """The n nearest items of every example; None if no example has the descriptor."""
-        vectors = [one[self.descriptor] for one in sightings if self.descriptor in one]
+        vectors = [example[self.descriptor] for example in examples if self.descriptor in example]
         if not vectors:
             return None
         if not len(self):
             return np.empty(0, dtype=np.int64)
-        found = self._index.search(_unit(np.stack(vectors)), min(n, len(self)))[1]
-        return np.asarray(np.unique(found[found >= 0]), dtype=np.int64)
+        nearest = self._index.search(_unit(np.stack(vectors)), min(n, len(self)))[1]
+        return np.asarray(np.unique(nearest[nearest >= 0]), dtype=np.int64)
 
     def recall(self, queries: NDArray[Any], best: NDArray[Any], n: int) -> float:
         """The mean share of the best items of some queries that are among n candidates.
@@ -126,17 +126,17 @@ class FaissIndex:
         """Read what `save` wrote."""
         if not Path(path).is_file():
             raise FileNotFoundError(2, "no such file", str(path))
-        found = cls.__new__(cls)
-        found.descriptor = descriptor
-        found._index = _faiss().read_index(str(path))
-        found.n_probe = int(getattr(found._index, "nprobe", 0))
-        return found
+        index = cls.__new__(cls)
+        index.descriptor = descriptor
+        index._index = _faiss().read_index(str(path))
+        index.n_probe = int(getattr(index._index, "nprobe", 0))
+        return index
 
 
 def _unit(rows: NDArray[Any]) -> NDArray[np.float32]:
-    found = np.ascontiguousarray(rows, dtype=np.float32)
-    norms = np.linalg.norm(found, axis=1, keepdims=True)
-    return np.asarray(found / np.where(norms > 0, norms, 1.0), dtype=np.float32)
+    vectors = np.ascontiguousarray(rows, dtype=np.float32)
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors / np.where(norms > 0, norms, 1.0), dtype=np.float32)
 
 
 def _faiss() -> Any:

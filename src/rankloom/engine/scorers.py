@@ -1,4 +1,4 @@
-"""What ranks the items of a search by phi: weights, or any ranker of the library. Both say what each expert adds."""
+"""What ranks the items of a search by phi: weights, or any ranker. Both say what each expert adds."""
 
 from __future__ import annotations
 

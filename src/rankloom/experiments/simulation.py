@@ -129,7 +129,7 @@ def simulate(
     ranker : what learns; it is copied, not changed.
     k : how many rows of the top the user sees; the metric is nDCG@k over the whole list.
     clicks : None judges the top k by their true grades; a click model clicks, and a clicked row is preferred to the
-        rows above it that were passed over.
+        rows that were skipped above it.
     retrain_every, reservoir : for other than online rankers, queries between two fits, and most queries kept.
     random_state : seed of the order of the queries and of the clicks.
     progress : called with a text before each query.
@@ -238,7 +238,7 @@ class _Batch:
         return len(y) if len(np.unique(y)) > 1 else 0
 
     def click(self, X: FloatArray, clicked: IntArray, n_seen: int) -> int:
-        """Clicked rows are relevant, rows passed over above the last click are not; those below were hardly seen."""
+        """Clicked rows are relevant, rows skipped above the last click are not; those below were hardly seen."""
         last = int(clicked.max(initial=-1)) + 1
         grades = np.zeros(last)
         grades[clicked] = 1.0

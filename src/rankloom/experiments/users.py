@@ -54,7 +54,7 @@ def _weights(search: _Search) -> FloatArray:
     phi = search.phi(search.query).astype(np.float64)
     rows = np.concatenate([search.right, search.wrong])
     grades = np.concatenate([np.ones(len(search.right)), np.zeros(len(search.wrong))])
-    # The library weights are one more feature, with the whole say at the start.
+    # The online weights are one more feature, with the whole say at the start.
     known = (phi @ search.weights)[:, None]
     fitted = RankingLogisticRegression(nu=0.1).fit(np.hstack([phi, 10.0 * known])[rows], grades)
     return np.asarray(np.hstack([phi, 10.0 * known]) @ fitted.coef_ + 10.0 * known[:, 0])
@@ -126,7 +126,7 @@ def simulate_users(
     Parameters
     ----------
     data : the collection; users look for items of the class of theirs.
-    weights : the library weights of the experts.
+    weights : of the experts.
     strategies : names of `STRATEGIES`.
     diffusion : also with neighbors.
     rounds, per_round : how often users mark, and how many results each time.

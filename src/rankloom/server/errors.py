@@ -92,9 +92,9 @@ def add_error_handlers(app: FastAPI) -> None:
     async def database(request: Request, error: sqlite3.DatabaseError) -> JSONResponse:
         if "locked" in str(error) or "busy" in str(error):
             return Refused(503, "the collection is busy; try again in a moment", retry_after=2).response()
-        told = explained(request.app.state.context.collection.folder, error)
-        if isinstance(told, DamagedCollection):
-            return await damaged(request, told)
+        known = explained(request.app.state.context.collection.folder, error)
+        if isinstance(known, DamagedCollection):
+            return await damaged(request, known)
         return JSONResponse({"error": log_failure(error)}, 500)
 
 

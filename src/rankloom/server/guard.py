@@ -219,10 +219,10 @@ def _method(scope: Scope) -> str:
 
 def _cookies(headers: Headers) -> dict[str, str]:
     try:
-        found: SimpleCookie = SimpleCookie(headers.get("cookie", ""))
+        cookies: SimpleCookie = SimpleCookie(headers.get("cookie", ""))
     except CookieError:
         return {}
-    return {name: morsel.value for name, morsel in found.items()}
+    return {name: morsel.value for name, morsel in cookies.items()}
 
 
 def user_of(request: Any) -> str:

@@ -1,4 +1,4 @@
-"""Run a server until it is told to stop, and let it finish what it writes."""
+"""Run a server until it is asked to stop, and let it finish what it writes."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def serve(engine: Engine, settings: ServerSettings, ready: Callable[[str], None]
             if threading.current_thread() is not threading.main_thread():
                 yield
                 return
-            before = {one: signal.signal(one, self.handle_exit) for one in signals}
+            before = {number: signal.signal(number, self.handle_exit) for number in signals}
             try:
                 yield
             finally:
-                for one, handler in before.items():
-                    signal.signal(one, handler)
+                for number, handler in before.items():
+                    signal.signal(number, handler)
 
         async def startup(self, sockets: Any = None) -> None:
             await super().startup(sockets)
@@ -63,7 +63,7 @@ def serve(engine: Engine, settings: ServerSettings, ready: Callable[[str], None]
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """A socket at an address; before anything else, so that a port in use is told at once."""
+    """A socket at an address; before anything else, so that a port in use is reported at once."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=2048)

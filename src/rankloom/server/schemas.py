@@ -185,7 +185,7 @@ class PreferRequest(_Model):
 
 
 class UndoRequest(_Model):
-    """Take back one mark by its number, or the last one (of a query)."""
+    """Undo one mark by its number, or the last one (of a query)."""
 
     query: QueryModel | None = None
     mark: MarkId | None = None

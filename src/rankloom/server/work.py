@@ -130,8 +130,8 @@ class Jobs:
 
         error = result = None
         try:
-            found = work(self._progress)
-            result = None if found is None else str(found)
+            outcome = work(self._progress)
+            result = None if outcome is None else str(outcome)
         except _Stopped:
             error = "stopped with the server"
         except (ValueError, OSError, KeyError, ImportError) as failure:

@@ -32,7 +32,7 @@ def weight_routes(context: Context) -> APIRouter:
     async def curve(request: Request) -> list[dict[str, Any]]:
         """How well each judged query ordered its marked items: by the starting weights, and by what was learned before.
 
-        What others searched for is not told.
+        What others searched for is not shown.
         """
         return await work.search(_curve, context, user_of(request))
 
