@@ -1,10 +1,11 @@
-"""Everything about qid: checking, grouping, preferences, pairs. (Splitters by query are in `splitters`.)"""
+"""Checks of arguments, and everything about qid: groups, preferences, pairs."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,11 @@ from rankloom.core import FloatArray, IntArray
 __all__ = [
     "Groups",
     "Preferences",
+    "check_choice",
+    "check_count",
     "check_finite",
     "check_grades",
+    "check_number",
     "check_weights",
     "group_rows",
     "preference_pairs",
@@ -109,6 +113,25 @@ def _is_nan(value: Any) -> bool:
         return bool(value != value)
     except TypeError:  # pandas.NA compares to neither
         return True
+
+
+def check_number(name: str, value: Any, *, least: float = 0.0, open_below: bool = False) -> None:
+    """Raise a ValueError unless a parameter is a finite number >= least (or > least)."""
+    good = not isinstance(value, bool) and isinstance(value, Real) and np.isfinite(float(value))
+    if not good or value < least or (open_below and value == least):
+        raise ValueError(f"{name} must be a number {'>' if open_below else '>='} {least:g}, got {value!r}")
+
+
+def check_count(name: str, value: Any, *, least: int = 1) -> None:
+    """Raise a ValueError unless a parameter is a whole number >= least."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
+
+
+def check_choice(name: str, value: Any, known: Sequence[str]) -> None:
+    """Raise a ValueError unless a parameter is one of the known words."""
+    if value not in known:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}; got {value!r}")
 
 
 def check_finite(array: FloatArray, name: str) -> None:

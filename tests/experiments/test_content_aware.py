@@ -16,9 +16,9 @@ from click.testing import CliRunner
 from rankloom.cli.bench_car import _tables
 from rankloom.cli.bench_car import car as command
 from rankloom.evaluation.metrics import evaluate_queries
-from rankloom.experiments.papers import _flickr8k
 from rankloom.experiments.papers import content_aware as car
-from rankloom.experiments.papers._flickr8k import (
+from rankloom.experiments.papers import flickr8k
+from rankloom.experiments.papers.flickr8k import (
     FEATURES,
     CaptionIndex,
     caption_task,
@@ -243,7 +243,7 @@ def test_the_test_of_hidden_captions_can_fail(source, monkeypatch):
         def __init__(self, texts):
             super().__init__([some[2] for some in source.terms])
 
-    monkeypatch.setattr(_flickr8k, "CaptionIndex", Leaky)
+    monkeypatch.setattr(flickr8k, "CaptionIndex", Leaky)
     assert own_coverage(source, caption_task(source, np.random.RandomState(0))).min() == pytest.approx(1)
 
 
@@ -266,12 +266,12 @@ def test_parts_are_disjoint():
 
 def test_vectors_are_kept(source, cache, monkeypatch):
     first = visual_vectors(source, cache)
-    monkeypatch.setattr(_flickr8k, "read_image", None)  # nothing is read again
+    monkeypatch.setattr(flickr8k, "read_image", None)  # nothing is read again
     second = visual_vectors(source, cache)
     for name, vectors in first.items():
         assert (vectors == second[name]).all()
         apart = ((vectors[:, None] - vectors) ** 2).sum(axis=2)
-        n_blocks = 1 if name == "semantic" else len(_flickr8k.CLASSICAL)
+        n_blocks = 1 if name == "semantic" else len(flickr8k.CLASSICAL)
         assert apart.mean() == pytest.approx(n_blocks)
         np.testing.assert_allclose(principal_components(vectors, 60) @ principal_components(vectors, 60).T,
                                    vectors @ vectors.T, atol=1e-9)  # fmt: skip
@@ -390,7 +390,7 @@ def test_tables(report, capsys):
 def test_missing_files_are_named(folder, tmp_path):
     with pytest.raises(ValueError, match=r"has no captions\.tsv; --data names the folder of Flickr8k"):
         read_flickr8k(tmp_path)
-    for name in _flickr8k.FILES[:-1]:
+    for name in flickr8k.FILES[:-1]:
         (tmp_path / name).write_text("nothing\n", encoding="utf-8")
     (tmp_path / "images").mkdir()
     with pytest.raises(ValueError, match=r"images\.csv has no column 'image'"):

@@ -45,7 +45,7 @@ def car(
       rankloom bench car --data flickr8k/ --quick -o car/
     """
     from rankloom.experiments.papers import content_aware as paper
-    from rankloom.experiments.papers._flickr8k import read_flickr8k, visual_vectors
+    from rankloom.experiments.papers.flickr8k import read_flickr8k, visual_vectors
 
     source = read_flickr8k(data)
     with progress(len(source.images), "describing") as advance:

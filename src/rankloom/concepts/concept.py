@@ -18,6 +18,7 @@ from rankloom.concepts.cascade import CascadeDetector, fit_cascade
 from rankloom.concepts.linear import LinearDetector, fit_linear
 from rankloom.core import FloatArray, IntArray
 from rankloom.evaluation.metrics import evaluate
+from rankloom.groups import check_count
 
 __all__ = ["METHODS", "Concept", "ConceptQuality", "Ranked", "train_concept"]
 
@@ -97,8 +98,7 @@ class Concept:
         k : how many; fewer where there are fewer items.
         rows : among which items; all unless given.
         """
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-            raise ValueError(f"k must be a whole number of at least 1, got {k!r}")
+        check_count("k", k)
         among = self._rows(vectors, rows)
         values, n_evaluations = self._values(vectors, among)
         best = np.lexsort((among, -values))[:k]  # by values: far out, probabilities are rounded to 1

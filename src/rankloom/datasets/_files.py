@@ -15,16 +15,7 @@ import numpy as np
 from rankloom.core import RankingData
 from rankloom.groups import check_finite
 
-__all__ = [
-    "PathLike",
-    "check_data",
-    "check_path",
-    "check_word",
-    "fields",
-    "open_binary",
-    "read_blocks",
-    "show",
-]
+__all__ = ["PathLike", "check_data", "check_path", "check_word", "fields", "open_binary", "read_blocks", "show"]
 
 PathLike = str | os.PathLike[str]
 

@@ -26,15 +26,7 @@ from numpy.typing import NDArray
 
 from rankloom._io import atomic_write
 from rankloom.core import FloatArray, IntArray, RankingData
-from rankloom.datasets._files import (
-    PathLike,
-    check_data,
-    check_path,
-    check_word,
-    fields,
-    read_blocks,
-    show,
-)
+from rankloom.datasets._files import PathLike, check_data, check_path, check_word, fields, read_blocks, show
 from rankloom.datasets._svmlight import Rows, item_id, parse_careful, parse_fast, qid_array
 
 __all__ = ["load_letor", "save_letor"]

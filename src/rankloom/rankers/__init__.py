@@ -17,11 +17,7 @@ from rankloom.rankers.coordinate_ascent import CoordinateAscent
 from rankloom.rankers.imbalanced import ImbalancedRankBoost
 from rankloom.rankers.lambdamart import LambdaMART
 from rankloom.rankers.listwise import ListNet
-from rankloom.rankers.logistic import (
-    FullRankingLogisticRegression,
-    LogisticRegressionRanker,
-    RankingLogisticRegression,
-)
+from rankloom.rankers.logistic import FullRankingLogisticRegression, LogisticRegressionRanker, RankingLogisticRegression
 from rankloom.rankers.margin import MarginRanker
 from rankloom.rankers.online import (
     OnlineConfidenceRanker,

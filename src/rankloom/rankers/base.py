@@ -6,7 +6,6 @@ import os
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
-from numbers import Real
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -20,16 +19,9 @@ from rankloom.features import Features
 from rankloom.groups import Groups, check_finite, check_grades, check_weights, group_rows
 from rankloom.rankers import _persist
 
-__all__ = ["AdditiveRanker", "LinearRanker", "Problem", "Ranker", "check_number", "warn_nothing_to_learn"]
+__all__ = ["AdditiveRanker", "LinearRanker", "Problem", "Ranker", "warn_nothing_to_learn"]
 
 Weights = Mapping[Hashable, float] | ArrayLike | None
-
-
-def check_number(name: str, value: Any, *, least: float = 0.0, open_below: bool = False) -> None:
-    """Raise a ValueError unless a parameter is a finite number >= least (or > least)."""
-    good = not isinstance(value, bool) and isinstance(value, Real) and np.isfinite(float(value))
-    if not good or value < least or (open_below and value == least):
-        raise ValueError(f"{name} must be a number {'>' if open_below else '>='} {least:g}, got {value!r}")
 
 
 def warn_nothing_to_learn(outcome: str = "all scores are equal") -> None:

@@ -10,26 +10,26 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankloom.core import FloatArray, IntArray
 from rankloom.evaluation.metrics import evaluate, parse_metric
-from rankloom.groups import Groups, Preferences, check_grades, group_rows, preferences
-from rankloom.rankers import _kernels
-from rankloom.rankers._boosting import (
-    LARGEST,
-    PairWeights,
+from rankloom.groups import (
+    Groups,
+    Preferences,
     check_choice,
-    check_costs,
     check_count,
-    distinct,
-    shares,
-    truncated,
+    check_grades,
+    check_number,
+    group_rows,
+    preferences,
 )
+from rankloom.rankers import _kernels
+from rankloom.rankers._boosting import LARGEST, PairWeights, distinct, feature_prices, shares, truncated
 from rankloom.rankers._canonical import hold_out, part
 from rankloom.rankers._thresholds import Thresholds
-from rankloom.rankers.base import AdditiveRanker, Problem, Weights, check_number, warn_nothing_to_learn
+from rankloom.rankers.base import AdditiveRanker, Problem, Weights, warn_nothing_to_learn
 
-__all__ = ["RankBoost", "select_features"]
+__all__ = ["FARTHEST", "RankBoost", "select_features"]
 
 _NO_GAIN = 1e-12
-_FARTHEST = 1e100
+FARTHEST = 1e100
 _MOST_COPIES = 100
 _TIE = 1e-10  # gains that differ by less than this share are equal: the first feature wins, whatever the order of rows
 
@@ -147,7 +147,7 @@ class RankBoost(AdditiveRanker):
 
     def _fit(self, problem: Problem) -> None:
         self._check_parameters()
-        price = check_costs(self.costs, self.cost_weight, problem.X.shape[1])
+        price = feature_prices(self.costs, self.cost_weight, problem.X.shape[1])
         problem, watch = self._watch(problem)
         prefs = preferences(problem.y, problem.groups, problem.weight, problem.query_weight)
         rounds: list[tuple[int, float, float, float]] = []
@@ -302,7 +302,7 @@ class _LinearFeatures:
 
 def _linear(values: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
     """The share of the range, also outside of it; bounded, so that sums of any values are numbers."""
-    return np.clip(shares(values, low, high), -_FARTHEST, _FARTHEST)
+    return np.clip(shares(values, low, high), -FARTHEST, FARTHEST)
 
 
 def _copies(weight: FloatArray) -> IntArray:
@@ -374,8 +374,7 @@ def select_features(ranker: Any, n: int) -> IntArray:
     >>> sorted(select_features(RankBoost(n_rounds=50).fit(X, y, qid=qid), 3).tolist())
     [0, 1, 2]
     """
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-        raise ValueError(f"n must be a whole number of at least 1, got {n!r}")
+    check_count("n", n)
     if not hasattr(type(ranker), "used_features"):
         raise ValueError(f"{type(ranker).__name__} does not say which features it uses; boosted and linear rankers do")
     check_is_fitted(ranker)

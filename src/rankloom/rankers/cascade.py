@@ -14,11 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankloom.core import FloatArray, IntArray
 from rankloom.evaluation.metrics import parse_metric
-from rankloom.features import Features
-from rankloom.groups import preferences
+from rankloom.features import Features, check_costs
+from rankloom.groups import check_number, preferences
 from rankloom.rankers._canonical import hold_out, part
 from rankloom.rankers._cascade_rows import HeldRows
-from rankloom.rankers.base import AdditiveRanker, Problem, Ranker, check_number, warn_nothing_to_learn
+from rankloom.rankers.base import AdditiveRanker, Problem, Ranker, warn_nothing_to_learn
 from rankloom.rankers.boost import RankBoost
 
 __all__ = ["SoftCascade", "TradeOff"]
@@ -187,15 +187,10 @@ class SoftCascade(Ranker):
         return self.ranker_.contribution(j, values)
 
     def _cell_costs(self, width: int) -> FloatArray:
-        costs = np.ones(width)
-        if self.costs is not None:
-            costs = np.asarray(self.costs, dtype=np.float64)
-            if costs.shape != (width,):
-                raise ValueError(f"costs must be one number a feature: expected {width}, got the shape {costs.shape}")
-        elif self._features is not None:
-            costs = self._features.cell_costs()
-        if not (np.isfinite(costs).all() and (costs >= 0).all()):
-            raise ValueError("costs must be finite and not negative")
+        given = self.costs
+        if given is None:
+            given = np.ones(width) if self._features is None else self._features.cell_costs()
+        costs = check_costs(given, width)
         return np.maximum(costs, 1e-12 * (costs.max(initial=0.0) or 1.0))
 
     def _trade(self, problem: Problem) -> None:

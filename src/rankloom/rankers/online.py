@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from rankloom.core import FloatArray, IntArray
+from rankloom.groups import check_number
 from rankloom.rankers import _kernels
-from rankloom.rankers.base import check_number
 from rankloom.rankers.streaming import OnlineRanker
 
 __all__ = [

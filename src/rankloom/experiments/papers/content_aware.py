@@ -22,7 +22,6 @@ from threadpoolctl import threadpool_limits
 
 from rankloom.core import FloatArray, RankingData
 from rankloom.evaluation.metrics import Policy, evaluate, evaluate_queries
-from rankloom.experiments.papers._flickr8k import BM25, Flickr8k, Task, caption_task, principal_components, word_task
 from rankloom.experiments.papers.content_aware_report import (
     BEST_DEPTHS,
     DEPTHS,
@@ -39,6 +38,7 @@ from rankloom.experiments.papers.content_aware_report import (
     findings,
     verdicts,
 )
+from rankloom.experiments.papers.flickr8k import BM25, Flickr8k, Task, caption_task, principal_components, word_task
 from rankloom.groups import group_rows
 from rankloom.model_selection.selection import select
 from rankloom.rankers import ContentAwareRanker, ListNet, RankSVM
