@@ -36,13 +36,7 @@ def bench() -> None:
 @click.option("--output", "-o", type=click.Path(file_okay=False), help="Write the curves as JSON and plots there.")
 @json_option
 def cascade(
-    quick: bool,
-    concepts: int | None,
-    data: str | None,
-    cache: str | None,
-    seed: int,
-    output: str | None,
-    as_json: bool,
+    quick: bool, concepts: int | None, data: str | None, cache: str | None, seed: int, output: str | None, as_json: bool
 ) -> None:
     """Quality against cost for RankBoost, Imbalanced RankBoost and the soft cascade (Merler et al. 2009).
 

@@ -32,12 +32,7 @@ def concepts() -> None:
 @click.option("--method", default="linear", show_default=True, help="linear (semantic) or cascade (all descriptors).")
 @json_option
 def train(
-    name: str,
-    collection: str | None,
-    positive: tuple[str, ...],
-    negative: tuple[str, ...],
-    method: str,
-    as_json: bool,
+    name: str, collection: str | None, positive: tuple[str, ...], negative: tuple[str, ...], method: str, as_json: bool
 ) -> None:
     """Train a detector of the concept NAME; its score becomes an expert of every search.
 

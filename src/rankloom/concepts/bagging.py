@@ -102,11 +102,7 @@ class BaggedSVMs(BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
 
     def fit(
-        self,
-        described: Mapping[str, ArrayLike],
-        y: ArrayLike,
-        *,
-        progress: Callable[[], None] = lambda: None,
+        self, described: Mapping[str, ArrayLike], y: ArrayLike, *, progress: Callable[[], None] = lambda: None
     ) -> Self:
         """Train all machines.
 

@@ -171,12 +171,7 @@ class RankedLists:
 
 
 def rank_rows(
-    grades: FloatArray,
-    scores: FloatArray,
-    groups: Groups,
-    ties: str,
-    ids: Any,
-    retrieved: NDArray[np.bool_],
+    grades: FloatArray, scores: FloatArray, groups: Groups, ties: str, ids: Any, retrieved: NDArray[np.bool_]
 ) -> RankedLists:
     """Sort rows by query, score from high to low, and the rule for ties: never by their place in the input."""
     if ids is not None:

@@ -98,12 +98,7 @@ def _solve_positive(matrix: FloatArray, right: FloatArray) -> FloatArray:
     return np.asarray(np.linalg.lstsq(matrix, right, rcond=1e-12)[0])  # no penalty and dependent features
 
 
-def smoothed_newton(
-    smoothed: Callable[[float], HingeRisk],
-    ridge: FloatArray,
-    tol: float,
-    max_iter: int,
-) -> Solution:
+def smoothed_newton(smoothed: Callable[[float], HingeRisk], ridge: FloatArray, tol: float, max_iter: int) -> Solution:
     r"""Minimise a hinge risk plus \(\tfrac12 \sum_i r_i w_i^2\) to a relative duality gap of `tol`.
 
     The hinge of width \(\mu\), \(\max_{0 \le a \le 1} a(1-x) - \mu a^2/2\), is smooth; its slopes \(a\) are a feasible
@@ -157,11 +152,7 @@ def smoothed_newton(
 
 
 def quasi_newton(
-    risk: Risk,
-    penalty: Callable[[FloatArray], tuple[float, FloatArray]],
-    start: FloatArray,
-    tol: float,
-    max_iter: int,
+    risk: Risk, penalty: Callable[[FloatArray], tuple[float, FloatArray]], start: FloatArray, tol: float, max_iter: int
 ) -> Solution:
     """Minimise a risk plus a smooth penalty by L-BFGS."""
 

@@ -165,12 +165,7 @@ def _not_worse(report: CascadeReport, cost: float) -> float:
 
 
 def generated_concepts(
-    n_concepts: int = 20,
-    n_items: int = 30_000,
-    n_models: int = 200,
-    *,
-    work: bool = True,
-    random_state: Any = 0,
+    n_concepts: int = 20, n_items: int = 30_000, n_models: int = 200, *, work: bool = True, random_state: Any = 0
 ) -> Iterator[ConceptOutputs]:
     """Concepts of different rarity and difficulty whose weak models cost real time, unless `work` is False.
 

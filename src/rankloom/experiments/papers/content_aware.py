@@ -313,11 +313,7 @@ def _choose_reranker(
     return best[1]
 
 
-_FUNCTIONS: dict[str, Callable[..., FloatArray]] = {
-    "VR": visual_rank,
-    "BR": bayesian_rerank,
-    "smooth": smooth_scores,
-}
+_FUNCTIONS: dict[str, Callable[..., FloatArray]] = {"VR": visual_rank, "BR": bayesian_rerank, "smooth": smooth_scores}
 
 
 def _reranked(
