@@ -61,10 +61,6 @@ def load(path: PathLike) -> RankingData:
     LETOR text without `qid:` takes the group sizes of a file `NAME.query` beside it, as LightGBM does; without one all
     rows are one query, which is said in a warning.
 
-    Parameters
-    ----------
-    path : str or Path
-
     Examples
     --------
     >>> import pathlib, tempfile
@@ -98,11 +94,6 @@ def _names_queries(name: str) -> bool:
 
 def save(data: RankingData, path: PathLike) -> None:
     """Save a file by its name: `.parquet`, `.csv`, `.tsv` as tables, anything else as LETOR text.
-
-    Parameters
-    ----------
-    data : RankingData
-    path : str or Path
 
     Examples
     --------

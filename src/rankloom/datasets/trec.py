@@ -67,10 +67,6 @@ def read_qrels(path: PathLike) -> list[Qrel]:
 
     A malformed line raises a ValueError `path:line: what is wrong`.
 
-    Parameters
-    ----------
-    path : str or Path
-
     Examples
     --------
     >>> import pathlib, tempfile
@@ -97,13 +93,7 @@ def read_qrels(path: PathLike) -> list[Qrel]:
 
 
 def write_qrels(qrels: Iterable[Qrel], path: PathLike) -> None:
-    """Write a TREC qrels file, gzip if the name ends in `.gz`. It appears whole or not at all.
-
-    Parameters
-    ----------
-    qrels : iterable of Qrel
-        In the order to be written.
-    path : str or Path
+    """Write a TREC qrels file in the order given, gzip if the name ends in `.gz`. It appears whole or not at all.
 
     Examples
     --------
@@ -147,10 +137,6 @@ def read_run(path: PathLike) -> dict[str, list[Hit]]:
     """Read a TREC run file: the hits of each query from the best to the worst, ranks from 1.
 
     The written ranks are not used. A malformed line raises a ValueError `path:line: what is wrong`.
-
-    Parameters
-    ----------
-    path : str or Path
 
     Examples
     --------
@@ -204,10 +190,9 @@ def write_run(run: Mapping[str, Sequence[Hit]], path: PathLike, tag: str = "rank
 
     Parameters
     ----------
-    run : mapping from qid to hits
-    path : str or Path
-    tag : str
-        The run's name.
+    run : the hits of each query.
+    path : where to write.
+    tag : the run's name.
 
     Examples
     --------

@@ -22,22 +22,7 @@ from threadpoolctl import threadpool_limits
 
 from rankloom.core import FloatArray, RankingData
 from rankloom.evaluation.metrics import Policy, evaluate, evaluate_queries
-from rankloom.experiments.papers.content_aware_report import (
-    BEST_DEPTHS,
-    DEPTHS,
-    METHODS,
-    PAPER,
-    PAPER_METHODS,
-    RERANKED,
-    TABLE_DEPTHS,
-    TEXT,
-    CarReport,
-    Gain,
-    Setting,
-    SettingResult,
-    findings,
-    verdicts,
-)
+from rankloom.experiments.papers.content_aware_report import DEPTHS, METHODS, CarReport, Setting, SettingResult
 from rankloom.experiments.papers.flickr8k import BM25, Flickr8k, Task, caption_task, principal_components, word_task
 from rankloom.groups import group_rows
 from rankloom.model_selection.selection import select
@@ -46,27 +31,7 @@ from rankloom.rankers.content_aware import select_content_aware
 from rankloom.reranking.graph import Graph, knn_graph
 from rankloom.reranking.methods import bayesian_rerank, pseudo_relevance_feedback, smooth_scores, visual_rank
 
-__all__ = [
-    "BEST_DEPTHS",
-    "DEPTHS",
-    "GAMMAS",
-    "METHODS",
-    "PAPER",
-    "PAPER_METHODS",
-    "RERANKED",
-    "TABLE_DEPTHS",
-    "TASKS",
-    "TEXT",
-    "CarReport",
-    "Gain",
-    "Setting",
-    "SettingResult",
-    "Split",
-    "findings",
-    "run",
-    "split_queries",
-    "verdicts",
-]
+__all__ = ["GAMMAS", "TASKS", "Split", "run", "split_queries"]
 
 TASKS: dict[str, Callable[[Flickr8k, np.random.RandomState], Task]] = {"words": word_task, "captions": caption_task}
 GAMMAS = (0.0, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)

@@ -6,7 +6,14 @@ import os
 
 import numpy as np
 
-from rankloom.experiments.papers.content_aware import BEST_DEPTHS, DEPTHS, PAPER_METHODS, CarReport, Setting, verdicts
+from rankloom.experiments.papers.content_aware_report import (
+    BEST_DEPTHS,
+    DEPTHS,
+    PAPER_METHODS,
+    CarReport,
+    Setting,
+    verdicts,
+)
 from rankloom.experiments.plots import finish, load_pyplot
 
 __all__ = ["plot_against", "plot_best", "plot_curves", "plot_gamma"]
