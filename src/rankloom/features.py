@@ -26,7 +26,7 @@ class Features:
 
     Parameters
     ----------
-    source : an array of shape (n_rows, n_features), or one function a column, as a list or as a mapping from names.
+    source : an array of shape (n_rows, n_features), or one function per column, as a list or as a mapping from names.
         A function takes row numbers and returns one finite number for each.
     n_rows : the number of rows, where the columns are functions.
     names : the names of the columns.

@@ -154,7 +154,7 @@ def _spell(value: float) -> str:
 
 
 def check_grades(y: ArrayLike, n_rows: int) -> FloatArray:
-    """Return grades as floats, one a row and finite."""
+    """Return grades as floats, one per row and finite."""
     try:
         grades = np.asarray(y, dtype=np.float64)
     except (TypeError, ValueError):
@@ -175,9 +175,9 @@ def check_grades(y: ArrayLike, n_rows: int) -> FloatArray:
 def check_weights(
     groups: Groups, sample_weight: ArrayLike | None, query_weight: Mapping[Hashable, float] | ArrayLike | None
 ) -> tuple[FloatArray, FloatArray]:
-    """Return one weight a row and one weight a query.
+    """Return one weight per row and one weight per query.
 
-    `query_weight` is a mapping from qid to weight (queries not in it weigh 1), or one value a row that is constant
+    `query_weight` is a mapping from qid to weight (queries not in it weigh 1), or one value per row that is constant
     within each query.
     """
     n_rows = len(groups.codes)
@@ -221,7 +221,7 @@ class Preferences:
 
     `rows` lists the rows that stand in at least one pair, sorted by query and then from high to low grade. In that
     order every pair of one query lies in exactly one *split* `(a, m, b)`: all of `[a, m)` have higher grades than all
-    of `[m, b)`. Two grades make one split a query; `G` grades make `G - 1` of total length `O(n log G)`, by halving.
+    of `[m, b)`. Two grades make one split per query; `G` grades make `G - 1` of total length `O(n log G)`, by halving.
 
     Attributes
     ----------

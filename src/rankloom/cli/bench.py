@@ -41,7 +41,7 @@ def cascade(
     """Quality against cost for RankBoost, Imbalanced RankBoost and the soft cascade (Merler et al. 2009).
 
     Concepts are generated: many weak detectors of a rare kind of item, each of which costs time to ask. Or they are the
-    classes of a folder with labels.csv (or with a folder a class), and the detectors are machines trained on it.
+    classes of a folder with labels.csv (or with a folder per class), and the detectors are machines trained on it.
 
     \b
     Example:

@@ -23,13 +23,13 @@ _BLOCK = 4096
 
 
 class CascadeDetector(NamedTuple):
-    """Machines by the number of their column, those the ranker asks alone, and the ranker."""
+    """The ranker, and by column number the machines that it asks."""
 
     machines: dict[int, BaseModel]
     ranker: Ranker
 
     def features(self, vectors: Vectors, rows: IntArray) -> Features:
-        """The outputs of the machines, one a column, computed when they are asked for."""
+        """The outputs of the machines, one per column, computed when they are asked for."""
         for machine in self.machines.values():
             width = vectors[machine.descriptor].shape[1]
             if width != machine.support.shape[1]:

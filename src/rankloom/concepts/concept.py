@@ -1,4 +1,4 @@
-"""A concept: its training, its scores, its ranking, and itself as JSON."""
+"""A concept: training, scores, ranking, and JSON."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Concept:
     name : what it is called.
     method : "linear" or "cascade".
     quality : AP and AUC of the examples, cross-validated.
-    report : what was done in training, a sentence a line.
+    report : what was done in training, a sentence per line.
     """
 
     name: str
@@ -180,7 +180,7 @@ def train_concept(
     Parameters
     ----------
     name : what the concept is called.
-    vectors : for each descriptor an array with one row an item, of all items of the collection.
+    vectors : for each descriptor an array with one row per item, of all items of the collection.
     positive : the rows of items that show the concept, 2 at least ("cascade": 5).
     negative : the rows of items that do not. None takes 200 items without a mark, or 5 a positive example if more.
     method : "linear" or "cascade".
@@ -220,6 +220,6 @@ def train_concept(
 
 
 def _quality(y: NDArray[np.bool_], held: FloatArray) -> ConceptQuality:
-    """Of decision values of examples by detectors that had not seen them."""
+    """AP and AUC of decision values by detectors that had not seen the examples."""
     ap = evaluate(y.astype(np.float64), held, None, ["AP"])["AP"]
     return ConceptQuality(float(ap), float(roc_auc_score(y, held)), int(y.sum()), int((~y).sum()))

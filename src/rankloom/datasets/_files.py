@@ -78,7 +78,7 @@ def show(token: bytes) -> str:
 
 @contextmanager
 def open_binary(path: str) -> Iterator[IO[bytes]]:
-    """Open a file for reading; gzip is told by its first bytes, not by the name."""
+    """Open a file for reading; gzip is recognized by its first bytes, not by the name."""
     with open(path, "rb") as file:
         if file.peek(2)[:2] == b"\x1f\x8b":
             with gzip.GzipFile(fileobj=file) as unpacked:

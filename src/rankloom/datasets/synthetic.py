@@ -1,4 +1,4 @@
-"""Made-up ranking problems with a known answer."""
+"""Generated ranking problems with a known answer."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def qid_from_trec(word: str) -> str:
 
 
 class Aligned(NamedTuple):
-    """A run beside its judgements, one entry a row; see `align`."""
+    """A run beside its judgements, one entry per row; see `align`."""
 
     y: FloatArray
     scores: FloatArray
@@ -221,7 +221,7 @@ def run_text(run: Mapping[str, Sequence[Hit]], tag: str = "rankloom") -> str:
 
 
 def align(run: Mapping[str, Sequence[Hit]], qrels: Iterable[Qrel]) -> Aligned:
-    """Put a run beside its judgements as arrays, one row a query and item.
+    """Put a run beside its judgements as arrays, one row per query and item.
 
     The queries are those of the qrels, in their order. Of each query come first the hits of the run, from the best to
     the worst, with their grades (0 where the item was not judged); then the items with a grade above 0 that the run

@@ -115,7 +115,7 @@ def credit(teams: ArrayLike, grades: ArrayLike) -> Credit:
 
 @dataclass(frozen=True)
 class Preference:
-    r"""Wins of the first ranking against the second so far, and what follows, valid at any time one looks.
+    r"""Wins of the first ranking against the second so far, and what follows, valid whenever one looks.
 
     Ties are left out. If neither ranking is preferred a win is as likely as a loss, and then the ratio
 

@@ -153,7 +153,7 @@ class RankedLists:
         return np.diff(self.blocks, append=len(self.rank))
 
     def sum(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Sum one value a row to one value a query."""
+        """Sum one value per row to one value per query."""
         total: NDArray[Any] = np.add.reduceat(values, self.starts)
         return total
 

@@ -146,7 +146,7 @@ def compare_values(
 
     Parameters
     ----------
-    values : ranker -> one value a query, in the same order for all. Queries where a ranker has NaN are left out.
+    values : ranker -> one value per query, in the same order for all. Queries where a ranker has NaN are left out.
     metric : what the values are; a name for the report.
     n_bootstrap : resamples of the queries behind each interval.
     n_permutations : random sign flips of the randomisation test, which is exact where this many cover all of them.
@@ -226,7 +226,7 @@ def _compare_pairs(
 
 
 def _matrix(values: Mapping[str, ArrayLike]) -> FloatArray:
-    """Stack the values of the rankers, without the queries that one of them has not."""
+    """Stack the values of the rankers on the queries that all of them have."""
     rows = {name: np.asarray(row, dtype=np.float64) for name, row in values.items()}
     first = next(iter(rows))
     for name, row in rows.items():

@@ -88,7 +88,7 @@ class LabeledCollection:
         return relevant
 
     def queries(self, n: int, random_state: int = 0) -> IntArray:
-        """Items that can be queries, an even choice: something else is of their class."""
+        """A random choice of items that can be queries: another item is of their class."""
         _, codes, counts = np.unique(self.labels, return_inverse=True, return_counts=True)
         usable = np.flatnonzero(counts[codes] > 1)
         if not len(usable):

@@ -58,7 +58,7 @@ class CascadeClicks:
 
 @dataclass(frozen=True, eq=False)
 class Simulation:
-    """What a simulated user saw, one entry a query in the order in which they came.
+    """What a simulated user saw, one entry per query in the order in which they came.
 
     Attributes
     ----------

@@ -21,7 +21,7 @@ __all__ = ["STRATEGIES", "UserTrial", "simulate_users"]
 
 @dataclass(frozen=True)
 class _Search:
-    """A search of a simulated user: what was said so far, and the similarities that a strategy may use."""
+    """A search of a simulated user: the marks so far, and the similarities that a strategy may use."""
 
     data: LabeledCollection
     weights: FloatArray

@@ -134,7 +134,7 @@ def expert_features(
     sightings: Sequence[Sighting],
     n_items: int,
 ) -> Features:
-    r"""The lazy matrix \(\phi\) of a query by examples: one column an expert, one row an item.
+    r"""The lazy matrix \(\phi\) of a query by examples: one column per expert, one row per item.
 
     The column of an expert is \(\frac12 (\max_e w_e s_e + \sum_e w_e s_e)\) over the examples e, the weights scaled
     to a largest one of 1 and to a sum of 1, less half of the same for examples with negative weights. With one example

@@ -1,4 +1,7 @@
-"""Rankers: learn from graded rows, score rows. A new ranker is a class and a line in `RANKERS`."""
+"""Learning to rank: rankers learn from graded rows and score rows; a new one is a class and a line in `RANKERS`.
+
+They see arrays and queries, and know nothing of pictures, items, files of data or databases.
+"""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def distinct(features: IntArray) -> IntArray:
 
 
 def truncated(ranker: Boosted, n_rounds: int, names: tuple[str, ...]) -> Boosted:
-    """A copy of a boosted ranker with the first entries of the arrays that have one a round."""
+    """A copy of a boosted ranker with the first entries of the arrays that have one per round."""
     check_count("n_rounds", n_rounds, least=0)
     short = copy(ranker)
     for name in names:

@@ -31,7 +31,7 @@ def warn_nothing_to_learn(outcome: str = "all scores are equal") -> None:
 
 
 class Problem(NamedTuple):
-    """The checked arguments of `fit`: rows, grades, queries, one weight a row, one weight a query."""
+    """The checked arguments of `fit`: rows, grades, queries, one weight per row, one weight per query."""
 
     X: FloatArray
     y: FloatArray
@@ -76,10 +76,10 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
         Parameters
         ----------
         X : array of shape (n_rows, n_features), or `Features`
-        y : grades, one a row: integers or floats, higher is better.
+        y : grades, one per row: integers or floats, higher is better.
         qid : the query of each row, any hashable values in any order; None makes all rows one query.
-        sample_weight : one weight a row. A row of weight 2 counts like the same row twice.
-        query_weight : mapping from qid to weight, or one value a row that is constant within each query.
+        sample_weight : one weight per row. A row of weight 2 counts like the same row twice.
+        query_weight : mapping from qid to weight, or one value per row that is constant within each query.
         """
         rows = self._check_rows(X, reset=True)
         if y is None:

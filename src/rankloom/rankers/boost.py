@@ -132,10 +132,10 @@ class RankBoost(AdditiveRanker):
         Parameters
         ----------
         X : array of shape (n_rows, n_features), or `Features`
-        y : grades, one a row: integers or floats, higher is better.
+        y : grades, one per row: integers or floats, higher is better.
         qid : the query of each row, any hashable values in any order; None makes all rows one query.
-        sample_weight : one weight a row. A row of weight 2 counts like the same row twice.
-        query_weight : mapping from qid to weight, or one value a row that is constant within each query.
+        sample_weight : one weight per row. A row of weight 2 counts like the same row twice.
+        query_weight : mapping from qid to weight, or one value per row that is constant within each query.
         validation : rows to watch, `(X, y, qid)`, or `(X, y)` of one query: the rounds after the best `metric` on them
             are dropped.
         """
@@ -306,13 +306,13 @@ def _linear(values: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray
 
 
 def _copies(weight: FloatArray) -> IntArray:
-    """How often a watched row counts: a row of weight 2 like two, but metrics know no parts of rows."""
+    """How often a watched row counts: a row of weight 2 like two, but metrics know no fractions of rows."""
     countable = bool((weight == np.round(weight)).all()) and weight.max() <= _MOST_COPIES
     return weight.astype(np.int64) if countable else np.ones(len(weight), dtype=np.int64)
 
 
 def _choose(gains: FloatArray, feature: IntArray, price: FloatArray, used: Any, allowed: Any) -> int | None:
-    """The place of the weak ranker of the largest gain, less its price; None if none has any.
+    """The number of the weak ranker with the largest gain, less its price; None if none has any.
 
     The first is taken at any price, for without it nothing would be ranked.
     """

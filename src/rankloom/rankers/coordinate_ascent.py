@@ -97,7 +97,7 @@ class CoordinateAscent(LinearRanker):
         Parameters
         ----------
         X : array of shape (n_rows, n_features)
-        y : grades, one a row, higher is better.
+        y : grades, one per row, higher is better.
         qid : the query of each row; None makes all rows one query.
         """
         return super().fit(X, y, qid)
@@ -327,7 +327,7 @@ class _Lists:
 
 
 def _lists(rows: _StandardRows, metric: Metric, policy: Policy) -> _Lists | None:
-    """Lay out a metric: one list a query, or for graded gains one for each step between two gains of a query."""
+    """Lay out a metric: one list per query, or for graded gains one for each step between two gains of a query."""
     ends = np.append(rows.starts[1:], len(rows.y))
     longest = int((ends - rows.starts).max())
     ranks = np.arange(1, longest + 1)

@@ -119,7 +119,7 @@ def elasticsearch_model(
     feature_names : the names of its features in the feature set of the engine, in the ranker's order.
     name : the name of the model in the engine.
     mean, scale : the scaling that the rows had gone through before the ranker was fitted on them, such as `mean_` and
-        `scale_` of scikit-learn's StandardScaler; one number a feature, or one for all. The engine does it from then.
+        `scale_` of scikit-learn's StandardScaler; one number per feature, or one for all. The engine does it from then.
 
     References
     ----------

@@ -38,7 +38,7 @@ class ScoreRisk(Risk, Protocol):
 class ScoringNetwork(NamedTuple):
     r"""Scores \(f(x) = \lambda \cdot x\), or \(\sum_k v_k \tanh(u_k \cdot x + b_k)\) with `hidden` units.
 
-    All weights are one vector: \(\lambda\), or \(u\) (a row a feature), \(b\) and \(v\) one after another. The output
+    All weights are one vector: \(\lambda\), or \(u\) (a row per feature), \(b\) and \(v\) one after another. The output
     has no bias: a ranking would not see it.
     """
 

@@ -50,7 +50,7 @@ class OnlinePerceptronRanker(_FirstOrderRanker):
         the latest noise).
     n_epochs : passes of `fit` over the data.
     max_pairs : a query with more preferences than this is sampled, with replacement.
-    init : weights to start from: a linear ranker, or one number a feature.
+    init : weights to start from: a linear ranker, or one number per feature.
     reference : fixed weights to compare with in `report()`.
     random_state : seed of the order and of the sample of preferences.
 
@@ -107,7 +107,7 @@ class OnlinePassiveAggressiveRanker(_FirstOrderRanker):
         the latest noise).
     n_epochs : passes of `fit` over the data.
     max_pairs : a query with more preferences than this is sampled, with replacement.
-    init : weights to start from: a linear ranker, or one number a feature.
+    init : weights to start from: a linear ranker, or one number per feature.
     reference : fixed weights to compare with in `report()`.
     random_state : seed of the order and of the sample of preferences.
 
@@ -170,7 +170,7 @@ class OnlineGradientDescentRanker(_FirstOrderRanker):
         the latest noise).
     n_epochs : passes of `fit` over the data.
     max_pairs : a query with more preferences than this is sampled, with replacement.
-    init : weights to start from: a linear ranker, or one number a feature.
+    init : weights to start from: a linear ranker, or one number per feature.
     reference : fixed weights to compare with in `report()`.
     random_state : seed of the order and of the sample of preferences.
 
@@ -234,7 +234,7 @@ class OnlineConfidenceRanker(OnlineRanker):
         the latest noise).
     n_epochs : passes of `fit` over the data.
     max_pairs : a query with more preferences than this is sampled, with replacement.
-    init : weights to start from: a linear ranker, or one number a feature.
+    init : weights to start from: a linear ranker, or one number per feature.
     reference : fixed weights to compare with in `report()`.
     random_state : seed of the order and of the sample of preferences.
 

@@ -86,7 +86,7 @@ class OnlineRanker(LinearRanker):
         Parameters
         ----------
         X : array of shape (n_rows, n_features)
-        y : grades, one a row, higher is better.
+        y : grades, one per row, higher is better.
         qid : the query of each row; None makes all rows one query.
         """
         self._forget()

@@ -230,7 +230,7 @@ def rerank(
 
     Parameters
     ----------
-    scores : what `ranker.predict` gave, one score a row.
+    scores : what `ranker.predict` gave, one score per row.
     vectors : the visual vector of each row.
     qid : the query of each row; None makes all rows one list.
     method : a name of `RERANKERS`, or a function of the scores of a list and its `Graph`.

@@ -165,7 +165,7 @@ def solve_spherical(
     Parameters
     ----------
     graph : the graph, whose Laplacian is \(L\).
-    c : one number an item.
+    c : one number per item.
     gamma : how much smoothness counts, >= 0.
     spectrum : what `spectrum(graph)` gave.
     tol : largest residual over \(\|c\|\) that a Krylov space may leave.

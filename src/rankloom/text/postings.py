@@ -16,7 +16,7 @@ Longs = NDArray[np.int64]
 
 
 class Tokens(NamedTuple):
-    """One entry an occurrence: the number of the term, the row of the item, the place in its texts."""
+    """One entry per occurrence: the number of the term, the row of the item, the place in its texts."""
 
     terms: Ints
     rows: Ints
@@ -32,7 +32,7 @@ class Occurrences(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Segment:
-    """The postings of some items in compressed rows: 8 bytes a posting, and 4 an occurrence.
+    """The postings of some items in compressed rows: 8 bytes per posting, and 4 per occurrence.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class Segment:
         return sum(int(getattr(self, field.name).nbytes) for field in fields(self))
 
     def tokens(self, chosen: NDArray[np.bool_] | None = None) -> Tokens:
-        """The occurrences in all rows, or in those that are chosen by a flag a row."""
+        """The occurrences in all rows, or in those that are chosen by a flag per row."""
         terms = np.repeat(self.terms, self.frequencies)
         if chosen is None:
             return Tokens(np.repeat(terms, self.counts), np.repeat(self.rows, self.counts), self.places)
@@ -98,7 +98,7 @@ class Segment:
         return Tokens(np.repeat(terms[keep], counts), np.repeat(self.rows[keep], counts), places)
 
     def only(self, chosen: NDArray[np.bool_]) -> Segment:
-        """The postings of the rows that are chosen by a flag a row."""
+        """The postings of the rows that are chosen by a flag per row."""
         keep = chosen[self.rows]
         starts = np.concatenate(([0], np.cumsum(keep)))[self.starts]
         places_until = np.concatenate(([0], np.cumsum(np.where(keep, self.counts, 0), dtype=np.int64)))
@@ -145,7 +145,7 @@ class Segment:
         return Occurrences(rows[starts[:-1]], np.diff(starts).astype(np.int32))
 
     def _placed(self, term: int, offset: int) -> Longs:
-        """A number an occurrence, ascending: the row times 2^32 plus where its phrase would start."""
+        """A number per occurrence, ascending: the row times 2^32 plus where its phrase would start."""
         at = self._at(term)
         if at is None:
             return np.empty(0, np.int64)
