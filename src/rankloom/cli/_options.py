@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from rankloom.engine import Engine
 
 # Written out, as asking the rankers would load them for --help; a test compares it.
 RANKER_NAMES = (
@@ -45,6 +49,16 @@ def collection_folder(given: str | None) -> str:
     folder = given or os.path.join(home, "rankloom")
     click.get_current_context().meta[COLLECTION] = folder
     return folder
+
+
+@contextmanager
+def open_engine(collection: str | None) -> Iterator[Engine]:
+    """The engine of a collection, which is closed at the end."""
+    from rankloom.collection import Collection
+    from rankloom.engine import Engine
+
+    with Collection(collection_folder(collection)) as opened:
+        yield Engine(opened)
 
 
 def split_names(text: str) -> list[str]:

@@ -9,9 +9,9 @@ import click
 from rankloom.cli._options import (
     RANKER_NAMES,
     InputFile,
-    collection_folder,
     collection_option,
     json_option,
+    open_engine,
     read_settings,
     set_option,
     user_option,
@@ -53,12 +53,10 @@ def feedback(
       rankloom feedback red flower --undo
       rankloom feedback --import judgements.qrels
     """
-    from rankloom.collection import Collection, Mark
-    from rankloom.engine import Engine
+    from rankloom.collection import Mark
 
     query = read_query(**asked)
-    with Collection(collection_folder(collection)) as opened:
-        engine = Engine(opened)
+    with open_engine(collection) as engine:
         if source is not None:
             counted = _import(engine, source, user)
             click.echo(f"{counted[0]} marks taken in, {counted[1]} of unknown items left out", err=as_json)
@@ -130,11 +128,8 @@ def train(collection: str | None, ranker: str, settings: tuple[str, ...], as_jso
     Example:
       rankloom train --ranker rlr --set nu=0.1
     """
-    from rankloom.collection import Collection
-    from rankloom.engine import Engine
-
-    with Collection(collection_folder(collection)) as opened:
-        model = Engine(opened).train(ranker, read_settings(settings))
+    with open_engine(collection) as engine:
+        model = engine.train(ranker, read_settings(settings))
     if as_json:
         emit(model._asdict())
         return
@@ -166,7 +161,8 @@ def list_models(collection: str | None, as_json: bool) -> None:
     Example:
       rankloom models list
     """
-    known = _engine_call(collection, "models")
+    with open_engine(collection) as engine:
+        known = engine.models()
     if as_json:
         for model in known:
             emit(model._asdict())
@@ -190,7 +186,8 @@ def compare_models(numbers: tuple[int, ...], collection: str | None, as_json: bo
     Example:
       rankloom models compare 1 2
     """
-    comparison = _engine_call(collection, "compare_models", numbers)
+    with open_engine(collection) as engine:
+        comparison = engine.compare_models(numbers)
     if as_json:
         emit(comparison.to_dict())
     else:
@@ -211,7 +208,8 @@ def interleave(model: int, collection: str | None, k: int, user: str, as_json: b
     Example:
       rankloom models interleave 2 red flower
     """
-    hits = _engine_call(collection, "interleave", read_query(**asked), model or None, k, user)
+    with open_engine(collection) as engine:
+        hits = engine.interleave(read_query(**asked), model or None, k, user)
     if as_json:
         for hit in hits:
             emit({key: value for key, value in hit._asdict().items() if value not in (None, ())})
@@ -229,8 +227,10 @@ def preferences(collection: str | None, as_json: bool) -> None:
     Example:
       rankloom models preferences
     """
+    with open_engine(collection) as engine:
+        results = engine.draft_results()
     rows = []
-    for first, second, so_far in _engine_call(collection, "draft_results"):
+    for first, second, so_far in results:
         low, high = so_far.interval
         if as_json:
             counts = {"wins": so_far.wins, "losses": so_far.losses, "ties": so_far.ties}
@@ -256,7 +256,8 @@ def use_model(number: int, collection: str | None) -> None:
     Example:
       rankloom models use 2
     """
-    _engine_call(collection, "use", number or None)
+    with open_engine(collection) as engine:
+        engine.use(number or None)
     click.echo(f"model {number} is in use" if number else "the weights that follow every mark are in use")
 
 
@@ -269,7 +270,8 @@ def rollback(collection: str | None) -> None:
     Example:
       rankloom models rollback
     """
-    number = _engine_call(collection, "rollback")
+    with open_engine(collection) as engine:
+        number = engine.rollback()
     click.echo(f"model {number} is in use" if number else "the weights that follow every mark are in use")
 
 
@@ -284,13 +286,6 @@ def export_model_of(number: int, output: str, collection: str | None) -> None:
     Example:
       rankloom models export 2 model.json
     """
-    _engine_call(collection, "ranker", number or None).save(output)
+    with open_engine(collection) as engine:
+        engine.ranker(number or None).save(output)
     click.echo(f"-> {output}")
-
-
-def _engine_call(collection: str | None, method: str, *arguments: Any) -> Any:
-    from rankloom.collection import Collection
-    from rankloom.engine import Engine
-
-    with Collection(collection_folder(collection)) as opened:
-        return getattr(Engine(opened), method)(*arguments)

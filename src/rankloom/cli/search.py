@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankloom.cli._options import collection_folder, collection_option, json_option, user_option
+from rankloom.cli._options import collection_option, json_option, open_engine, user_option
 from rankloom.cli._output import emit, table
 from rankloom.cli._query import query_options, read_date, read_query
 
@@ -67,12 +67,8 @@ def search(
       rankloom search --kind picture --after 2024-05 --before 2024-06
       rankloom search boat --above 17 4
     """
-    from rankloom.collection import Collection
-    from rankloom.engine import Engine
-
     query = read_query(**asked, folder=folder, kind=kind, after=after, before=before, has_text=has_text)
-    with Collection(collection_folder(collection)) as opened:
-        engine = Engine(opened)
+    with open_engine(collection) as engine:
         scores: dict[str, Any] = {"user": user, "diffusion": not no_diffusion, "follow": not no_marks}
         if above:
             differences = engine.compare(query, *above, **scores, collapse=collapse, method=method)

@@ -131,11 +131,7 @@ class RankBoost(AdditiveRanker):
 
         Parameters
         ----------
-        X : array of shape (n_rows, n_features), or `Features`
-        y : grades, one per row: integers or floats, higher is better.
-        qid : the query of each row, any hashable values in any order; None makes all rows one query.
-        sample_weight : one weight per row. A row of weight 2 counts like the same row twice.
-        query_weight : mapping from qid to weight, or one value per row that is constant within each query.
+        X, y, qid, sample_weight, query_weight : as for `Ranker.fit`.
         validation : rows to watch, `(X, y, qid)`, or `(X, y)` of one query: the rounds after the best `metric` on them
             are dropped.
         """

@@ -125,8 +125,7 @@ class SoftCascade(Ranker):
         Parameters
         ----------
         X : array of shape (n_rows, n_features), or `Features`, whose costs are then known.
-        y : grades, one per row, higher is better.
-        qid : the query of each row, any hashable values in any order; None makes all rows one query.
+        y, qid : as for `Ranker.fit`.
         """
         self._features = X if isinstance(X, Features) else None
         try:

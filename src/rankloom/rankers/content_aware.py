@@ -144,9 +144,7 @@ class ContentAwareRanker(Ranker):
         Parameters
         ----------
         X : array of shape (n_rows, n_features), with text features and visual vectors.
-        y : grades, one per row, higher is better.
-        qid : the query of each row; None makes all rows one query.
-        query_weight : mapping from qid to weight, or one value per row that is constant within each query.
+        y, qid, query_weight : as for `Ranker.fit`.
         """
         return super().fit(X, y, qid, query_weight=query_weight)
 

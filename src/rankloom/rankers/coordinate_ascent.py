@@ -96,9 +96,7 @@ class CoordinateAscent(LinearRanker):
 
         Parameters
         ----------
-        X : array of shape (n_rows, n_features)
-        y : grades, one per row, higher is better.
-        qid : the query of each row; None makes all rows one query.
+        X, y, qid : as for `Ranker.fit`.
         """
         return super().fit(X, y, qid)
 

@@ -85,9 +85,7 @@ class OnlineRanker(LinearRanker):
 
         Parameters
         ----------
-        X : array of shape (n_rows, n_features)
-        y : grades, one per row, higher is better.
-        qid : the query of each row; None makes all rows one query.
+        X, y, qid : as for `Ranker.fit`.
         """
         self._forget()
         return super().fit(X, y, qid)
