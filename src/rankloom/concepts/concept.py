@@ -201,8 +201,7 @@ def train_concept(
     >>> concept = train_concept("sail", vectors, range(10), random_state=0)
     >>> concept.quality.auc > 0.95, sorted(concept.rank(vectors, 3).rows.tolist())[-1] < 50
     (True, True)
-    >>> again = Concept.from_json(concept.to_json())
-    >>> bool((again.scores(vectors) == concept.scores(vectors)).all())
+    >>> bool((Concept.from_json(concept.to_json()).scores(vectors) == concept.scores(vectors)).all())
     True
     """
     if not isinstance(name, str) or not name.strip():

@@ -15,9 +15,9 @@ from rankloom.features import Features
 
 __all__ = ["FOUR", "Expert", "Sighting", "expert_features", "experts_of", "measure_scales"]
 
-# Four distances a descriptor rank better than any one of them.
+# Four distances per descriptor rank better than any one of them.
 FOUR = ("l1", "l2", "cosine", "chi2")
-_PLACES = {name: place for place, name in enumerate(DISTANCES)}
+_COLUMN_OF = {name: column for column, name in enumerate(DISTANCES)}
 _SCALE_QUERIES, _SCALE_ITEMS = 200, 2000
 
 
@@ -159,7 +159,7 @@ def expert_features(
         if expert.descriptor not in shared:
             vectors = stored[expert.descriptor]
             shared[expert.descriptor] = _Similarities(vectors, seen, scales[expert.descriptor])
-        columns[expert.name] = partial(shared[expert.descriptor].column, _PLACES[expert.distance])
+        columns[expert.name] = partial(shared[expert.descriptor].column, _COLUMN_OF[expert.distance])
     return Features(columns, n_rows=n_items)
 
 
