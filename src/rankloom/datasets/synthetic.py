@@ -37,9 +37,8 @@ def make_ranking(
     signs. The offset $o_q$, normal with standard deviation 2, is the same for all items of a query: it cannot change
     an order within a query, so it does not hurt a learner of pairs, but it hurts a classifier that pools all rows.
 
-    The grade follows the place within the query: a share `relevant_share` of the items (at least one, never all) has a
-    grade above 0, and the best of them higher ones: of `grades` levels $0, \dots, G - 1$, about the share
-    `relevant_share` $\cdot (G - g) / (G - 1)$ has the grade $g$ or more.
+    Grades follow the utility within a query: of levels $0, \dots, G - 1$, about the share `relevant_share`
+    $\cdot (G - g) / (G - 1)$ of the items has the grade $g$ or more, and at least one item, never all, more than 0.
 
     Parameters
     ----------
@@ -60,10 +59,9 @@ def make_ranking(
     >>> data.y[:10].astype(int).tolist(), data.qid.tolist()[8:12]
     ([0, 2, 1, 0, 0, 0, 0, 0, 0, 0], [1, 1, 2, 2])
     """
-    check_count("n_queries", n_queries)
-    check_count("n_items", n_items)
-    check_count("n_features", n_features)
-    check_count("n_informative", n_informative)
+    counts = {"n_queries": n_queries, "n_items": n_items, "n_features": n_features, "n_informative": n_informative}
+    for name, count in counts.items():
+        check_count(name, count)
     check_count("grades", grades, least=2)
     if n_informative > n_features:
         raise ValueError(f"n_informative={n_informative} is more than n_features={n_features}")
