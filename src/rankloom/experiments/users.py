@@ -131,12 +131,12 @@ def simulate_users(
     rounds, per_round : how often users mark, and how many results each time.
     noise : the share of marks that are wrong.
     n_queries : how many users.
-    choose : "top" marks the best results, "telling" those that `engine.suggest` would ask for.
+    choose : "top" marks the best results, "uncertain" those that `engine.suggest` would ask for.
     random_state : which queries, and which marks are wrong.
     progress : called with the number of users done, of all, and a text.
     """
-    if choose not in ("top", "telling"):
-        raise ValueError(f"choose must be 'top' or 'telling', got {choose!r}")
+    if choose not in ("top", "uncertain"):
+        raise ValueError(f"choose must be 'top' or 'uncertain', got {choose!r}")
     unknown = [name for name in strategies if name not in STRATEGIES]
     if unknown:
         raise ValueError(f"unknown strategy {unknown[0]!r}; known are {', '.join(STRATEGIES)}")
