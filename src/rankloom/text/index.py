@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.text import storage
-from rankloom.text.postings import Ints, Longs, Occurrences, Segment, Tokens
+from rankloom.text.postings import Ints, Longs, Occurrences, Segment, TermNumbers, Tokens
 from rankloom.text.query import TextQuery, parse_query
 from rankloom.text.stemming import stem
 from rankloom.text.tokens import Phrase, place_terms
-from rankloom.text.vocabulary import TermNumbers
 
 __all__ = ["K1", "MOST_EXPANSIONS", "B", "TextIndex"]
 
