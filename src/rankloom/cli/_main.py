@@ -70,7 +70,7 @@ UNEXPECTED = (TypeError, IndexError, AttributeError, ArithmeticError, AssertionE
 
 
 def _damage(ctx: click.Context) -> Exception | None:
-    """Whether a damaged collection can be the cause of an error that is not meant for users."""
+    """The damage of the collection, if any, that may be behind an error not meant for users."""
     from pathlib import Path
 
     from rankloom.collection.collection import damage_behind

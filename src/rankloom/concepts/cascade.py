@@ -70,7 +70,7 @@ class CascadeDetector(NamedTuple):
 def fit_cascade(
     examples: TrainingExamples, seed: int, progress: Any
 ) -> tuple[CascadeDetector, Sigmoid, FloatArray, list[str]]:
-    """Train it: the detector, its squashing, scores of held-out examples, and what was done."""
+    """Train a detector; return it with its sigmoid, scores of held-out examples, and what was done."""
     y, n_positive = examples.y, int(examples.y.sum())
     least = min(n_positive, len(y) - n_positive)
     if least < LEAST_POSITIVES:
@@ -113,7 +113,7 @@ def _train(examples: TrainingExamples, seed: int, step: Any) -> BaggedSVMs:
 
 
 def _boost(X: FloatArray, y: Any, seed: int) -> tuple[Any, Ranker, list[str]]:
-    """The boosted ranker, the same with cut-offs where there are examples to place them by, and a word about it."""
+    """The boosted ranker, the same with cut-offs where there are examples to place them by, and a sentence about it."""
     boost = RankBoost(_ROUNDS, "feature")
     if y.sum() < LEAST_FOR_CUTS:
         boost.fit(X, y)

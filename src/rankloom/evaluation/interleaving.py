@@ -183,7 +183,7 @@ class Preference:
 
     @property
     def interval(self) -> tuple[float, float]:
-        r"""The share of wins among queries that are no ties: the p that the same test does not refuse.
+        r"""The share of wins among queries that are no ties: every p that the same test does not reject.
 
         $$ \{ p : p^w (1 - p)^l \ge \alpha \textstyle\int p'^w (1 - p')^l \, \mathrm{Beta}(p'; 2, 2) \, dp' \} $$
         """

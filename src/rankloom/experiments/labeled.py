@@ -68,7 +68,7 @@ class LabeledCollection:
         return np.concatenate(parts, axis=1)
 
     def similarity(self, row: int, weights: FloatArray) -> NDArray[np.float32]:
-        """The weighted sum of the experts of all items to one."""
+        """The weighted similarity of all items to one."""
         total = np.zeros(len(self), dtype=np.float32)
         for number, (name, stored) in enumerate(self.vectors.items()):
             by_distance = np.zeros(len(DISTANCES), dtype=np.float32)

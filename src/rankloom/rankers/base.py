@@ -140,7 +140,7 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
         """Score checked rows."""
 
     def _predict_lazy(self, features: Features, qid: Any) -> FloatArray:
-        """Score lazy features; a ranker that can do with fewer cells does."""
+        """Score lazy features; a ranker that needs fewer cells overrides this."""
         return self._predict(self._check_rows(features, reset=False), qid)
 
     def _check_rows(self, X: ArrayLike, *, reset: bool) -> FloatArray:

@@ -166,7 +166,7 @@ class CoordinateAscent(LinearRanker):
 
 
 class _End(NamedTuple):
-    """Where a start has led to."""
+    """Where the climb from a start has ended."""
 
     w: FloatArray
     value: float

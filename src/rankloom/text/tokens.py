@@ -266,7 +266,7 @@ class _Clean(_Table):
 
 
 class _Classes(_Table):
-    """w in words, h in scripts without spaces, k Hangul, m mark, and a space for what parts words."""
+    """w in words, h in scripts without spaces, k Hangul, m mark, and a space for what separates words."""
 
     def value(self, code: int) -> str:
         letter = chr(code)

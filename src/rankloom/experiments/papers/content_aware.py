@@ -59,7 +59,7 @@ class Split(NamedTuple):
 
 
 def split_queries(queries: Sequence[str], n_train: int, n_validation: int, random: np.random.RandomState) -> Split:
-    """Part queries at random; what is left after training and the two validation parts is the test part."""
+    """Split queries at random; what is left after training and the two validation parts is the test part."""
     needed = n_train + 2 * n_validation
     if len(queries) <= needed:
         raise ValueError(f"{needed} queries to train and validate leave none of {len(queries)} to test on")
