@@ -93,7 +93,7 @@ def _sample(random: Any, n: int, share: float) -> IntArray:
     return np.asarray(random.permutation(n)[: min(max(1, round(share * n)), n - 1)], dtype=np.int64)
 
 
-def part(problem: Problem, rows: NDArray[np.bool_]) -> Problem:
+def subset(problem: Problem, rows: NDArray[np.bool_]) -> Problem:
     """The chosen rows of a problem."""
     codes = problem.groups.codes[rows]
     kept = np.unique(codes)

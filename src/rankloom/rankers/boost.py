@@ -22,7 +22,7 @@ from rankloom.groups import (
 )
 from rankloom.rankers import _kernels
 from rankloom.rankers._boosting import LARGEST, PairWeights, distinct, feature_prices, shares, truncated
-from rankloom.rankers._canonical import hold_out, part
+from rankloom.rankers._canonical import hold_out, subset
 from rankloom.rankers._thresholds import Thresholds
 from rankloom.rankers.base import AdditiveRanker, Problem, Weights, warn_nothing_to_learn
 
@@ -174,7 +174,7 @@ class RankBoost(AdditiveRanker):
             return problem, None
         rows = np.repeat(np.flatnonzero(held), _copies(problem.weight[held]))
         watch = _Watch(problem.X[rows], problem.y[rows], problem.groups.codes[rows], levels, self.metric)
-        return part(problem, ~held), watch
+        return subset(problem, ~held), watch
 
     def _check_validation(self, validation: Any) -> tuple[FloatArray, FloatArray, Groups]:
         if not isinstance(validation, tuple | list) or len(validation) not in (2, 3):

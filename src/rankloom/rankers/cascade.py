@@ -16,7 +16,7 @@ from rankloom.core import FloatArray, IntArray
 from rankloom.evaluation.metrics import parse_metric
 from rankloom.features import Features, check_costs
 from rankloom.groups import check_number, preferences
-from rankloom.rankers._canonical import hold_out, part
+from rankloom.rankers._canonical import hold_out, subset
 from rankloom.rankers._cascade_rows import HeldRows
 from rankloom.rankers.base import AdditiveRanker, Problem, Ranker, warn_nothing_to_learn
 from rankloom.rankers.boost import RankBoost
@@ -138,7 +138,7 @@ class SoftCascade(Ranker):
         self._check_ranker(problem.X.shape[1])
         taught = np.zeros(len(problem.y), dtype=bool)
         taught[preferences(problem.y, problem.groups).rows] = True
-        problem = part(problem, taught)
+        problem = subset(problem, taught)
         if self.ranker is not None and _is_fitted(self.ranker):
             self.ranker_: AdditiveRanker | None = self.ranker
         elif taught.any():
@@ -146,7 +146,7 @@ class SoftCascade(Ranker):
             if not held.any():
                 message = "too few rows to hold out a pair: the ranker learns from all of them, and nothing is cut off"
                 warnings.warn(message, UserWarning, stacklevel=4)
-            learn, problem = part(problem, ~held), part(problem, held)
+            learn, problem = subset(problem, ~held), subset(problem, held)
             made = RankBoost() if self.ranker is None else clone(self.ranker)
             self.ranker_ = made.fit(learn.X, learn.y, qid=learn.groups.codes)
         else:
@@ -218,12 +218,12 @@ class SoftCascade(Ranker):
             first, second = rows.take(half, halved), rows.take(~half, halved)
             # A half of which the full ranker makes nothing has nothing to lose: it neither places nor judges.
             if first.full_quality() > 0 and second.full_quality() > 0:
-                points += [first.points(second.place(), paid), second.points(first.place(), paid)]
+                points += [first.points(second.cut_offs(), paid), second.points(first.cut_offs(), paid)]
         if not points:
             return
         costs, qualities = np.array(points).transpose(1, 0, 2)
         losses = 1.0 - qualities / qualities[:, -1:]
-        self.all_cuts_ = np.maximum(np.vstack([rows.place(), np.full((1, len(paid)), -np.inf)]), _NEVER)
+        self.all_cuts_ = np.maximum(np.vstack([rows.cut_offs(), np.full((1, len(paid)), -np.inf)]), _NEVER)
         self.curve_costs_, self.curve_quality_ = costs.mean(axis=0), qualities.mean(axis=0)
         self.curve_losses_ = losses.mean(axis=0)
         self.curve_errors_ = losses.std(axis=0) / np.sqrt(len(losses) / 2)
