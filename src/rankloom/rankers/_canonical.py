@@ -12,7 +12,7 @@ from rankloom.core import FloatArray, IntArray
 from rankloom.groups import Groups, group_rows, preferences
 from rankloom.rankers.base import Problem
 
-__all__ = ["Canonical", "canonical", "hold_out", "part"]
+__all__ = ["Canonical", "canonical", "hold_out", "subset"]
 
 
 class Canonical(NamedTuple):
