@@ -26,7 +26,7 @@ class Features:
 
     Parameters
     ----------
-    source : an array of shape (n_rows, n_features), or one function a column, as a list or as a mapping from names.
+    source : an array of shape (n_rows, n_features), or one function per column, as a list or as a mapping from names.
         A function takes row numbers and returns one finite number for each.
     n_rows : the number of rows, where the columns are functions.
     names : the names of the columns.
@@ -76,7 +76,7 @@ class Features:
         self.names = [f"f{j + 1}" for j in range(width)] if names is None else [*names]
         if len(self.names) != width:
             raise ValueError(f"{len(self.names)} names for {width} columns")
-        self._costs = _check_costs(costs, width)
+        self._costs = None if costs is None else check_costs(costs, width)
         self._whole: Features | None = None  # of which these are the rows `_index`
         self._index: IntArray = np.empty(0, dtype=np.int64)
         self.reset()
@@ -218,12 +218,11 @@ class Features:
         return dense if dtype is None else dense.astype(dtype)
 
 
-def _check_costs(costs: ArrayLike | None, width: int) -> FloatArray | None:
-    if costs is None:
-        return None
+def check_costs(costs: ArrayLike, n_features: int) -> FloatArray:
+    """Return what a cell of each feature costs, as floats."""
     checked = np.asarray(costs, dtype=np.float64)
-    if checked.shape != (width,):
-        raise ValueError(f"costs must be one number a column: expected the shape ({width},), got {checked.shape}")
+    if checked.shape != (n_features,):
+        raise ValueError(f"costs must be one number a feature: expected {n_features}, got the shape {checked.shape}")
     if not (np.isfinite(checked).all() and (checked >= 0).all()):
         raise ValueError("costs must be finite and not negative")
     return checked

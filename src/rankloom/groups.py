@@ -1,10 +1,11 @@
-"""Everything about qid: checking, grouping, preferences, pairs. (Splitters by query are in `splitters`.)"""
+"""Checks of arguments, and everything about qid: groups, preferences, pairs."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,11 @@ from rankloom.core import FloatArray, IntArray
 __all__ = [
     "Groups",
     "Preferences",
+    "check_choice",
+    "check_count",
     "check_finite",
     "check_grades",
+    "check_number",
     "check_weights",
     "group_rows",
     "preference_pairs",
@@ -111,6 +115,25 @@ def _is_nan(value: Any) -> bool:
         return True
 
 
+def check_number(name: str, value: Any, *, least: float = 0.0, open_below: bool = False) -> None:
+    """Raise a ValueError unless a parameter is a finite number >= least (or > least)."""
+    good = not isinstance(value, bool) and isinstance(value, Real) and np.isfinite(float(value))
+    if not good or value < least or (open_below and value == least):
+        raise ValueError(f"{name} must be a number {'>' if open_below else '>='} {least:g}, got {value!r}")
+
+
+def check_count(name: str, value: Any, *, least: int = 1) -> None:
+    """Raise a ValueError unless a parameter is a whole number >= least."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
+
+
+def check_choice(name: str, value: Any, known: Sequence[str]) -> None:
+    """Raise a ValueError unless a parameter is one of the known words."""
+    if value not in known:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}; got {value!r}")
+
+
 def check_finite(array: FloatArray, name: str) -> None:
     """Raise a ValueError that names the first row with NaN or infinity."""
     with np.errstate(over="ignore", invalid="ignore"):
@@ -131,7 +154,7 @@ def _spell(value: float) -> str:
 
 
 def check_grades(y: ArrayLike, n_rows: int) -> FloatArray:
-    """Return grades as floats, one a row and finite."""
+    """Return grades as floats, one per row and finite."""
     try:
         grades = np.asarray(y, dtype=np.float64)
     except (TypeError, ValueError):
@@ -152,9 +175,9 @@ def check_grades(y: ArrayLike, n_rows: int) -> FloatArray:
 def check_weights(
     groups: Groups, sample_weight: ArrayLike | None, query_weight: Mapping[Hashable, float] | ArrayLike | None
 ) -> tuple[FloatArray, FloatArray]:
-    """Return one weight a row and one weight a query.
+    """Return one weight per row and one weight per query.
 
-    `query_weight` is a mapping from qid to weight (queries not in it weigh 1), or one value a row that is constant
+    `query_weight` is a mapping from qid to weight (queries not in it weigh 1), or one value per row that is constant
     within each query.
     """
     n_rows = len(groups.codes)
@@ -198,7 +221,7 @@ class Preferences:
 
     `rows` lists the rows that stand in at least one pair, sorted by query and then from high to low grade. In that
     order every pair of one query lies in exactly one *split* `(a, m, b)`: all of `[a, m)` have higher grades than all
-    of `[m, b)`. Two grades make one split a query; `G` grades make `G - 1` of total length `O(n log G)`, by halving.
+    of `[m, b)`. Two grades make one split per query; `G` grades make `G - 1` of total length `O(n log G)`, by halving.
 
     Attributes
     ----------

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 from PIL import Image
 
-from rankloom.cli.sample import sample
+from rankloom.cli.demo import sample
 from rankloom.demo import KINDS, draw, write_sample
 from rankloom.demo.captions import CAPTIONED, EMPTY, noisy_caption
 from rankloom.demo.styles import STYLES

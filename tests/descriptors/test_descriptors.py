@@ -134,10 +134,10 @@ class TestRegistry:
 
 def hsv_color(h: int, s: int, v: int, hues: int, saturations: int, values: int, greys: int) -> int:
     """The number of a colour, literally."""
-    if s < color.GREY:
+    if s < color.GRAY:
         return hues * saturations * values + v * greys // 256
     hue = int(h * hues / 180 + 0.5) % hues
-    saturation = (s - color.GREY) * saturations // (256 - color.GREY)
+    saturation = (s - color.GRAY) * saturations // (256 - color.GRAY)
     return (hue * saturations + saturation) * values + v * values // 256
 
 
@@ -155,7 +155,7 @@ class TestColor:
 
     def test_hsv_histogram_against_calc_hist(self, picture: Prepared) -> None:
         """Summed over hues and saturations, the coloured pixels by value are what OpenCV counts."""
-        mask = (picture.hsv[..., 1] >= color.GREY).astype(np.uint8)
+        mask = (picture.hsv[..., 1] >= color.GRAY).astype(np.uint8)
         # Values 0..85, 86..170 and 171..255 share a bin.
         fine = cv2.calcHist([picture.hsv], [2], mask, [256], [0, 256]).ravel() / SIDE**2
         shares = color.hsv_histogram(picture).astype(float) ** 2

@@ -412,14 +412,14 @@ def test_following_marks_beats_pinning_them(trials):
 @pytest.mark.parametrize("strategy", ["nothing", "engine"])
 def test_users_may_mark_what_tells_most(data, strategy):
     weights = learned_weights(data, n_queries=30)
-    top, telling = (
+    top, uncertain = (
         simulate_users(data, weights, [strategy], rounds=3, per_round=6, n_queries=25, choose=choose)
-        for choose in ("top", "telling")
+        for choose in ("top", "uncertain")
     )
     for name in top.values:
-        np.testing.assert_array_equal(top.values[name][:, 0], telling.values[name][:, 0])
-        assert (top.values[name] != telling.values[name]).any()
-        assert telling.mean(name)[3] > telling.mean(name)[0]
+        np.testing.assert_array_equal(top.values[name][:, 0], uncertain.values[name][:, 0])
+        assert (top.values[name] != uncertain.values[name]).any()
+        assert uncertain.mean(name)[3] > uncertain.mean(name)[0]
 
 
 def test_users_are_repeatable_and_plain_values(data):

@@ -16,9 +16,10 @@ from click.testing import CliRunner
 from rankloom.cli.bench_car import _tables
 from rankloom.cli.bench_car import car as command
 from rankloom.evaluation.metrics import evaluate_queries
-from rankloom.experiments.papers import _flickr8k
 from rankloom.experiments.papers import content_aware as car
-from rankloom.experiments.papers._flickr8k import (
+from rankloom.experiments.papers import content_aware_report as car_report
+from rankloom.experiments.papers import flickr8k
+from rankloom.experiments.papers.flickr8k import (
     FEATURES,
     CaptionIndex,
     caption_task,
@@ -243,7 +244,7 @@ def test_the_test_of_hidden_captions_can_fail(source, monkeypatch):
         def __init__(self, texts):
             super().__init__([some[2] for some in source.terms])
 
-    monkeypatch.setattr(_flickr8k, "CaptionIndex", Leaky)
+    monkeypatch.setattr(flickr8k, "CaptionIndex", Leaky)
     assert own_coverage(source, caption_task(source, np.random.RandomState(0))).min() == pytest.approx(1)
 
 
@@ -266,12 +267,12 @@ def test_parts_are_disjoint():
 
 def test_vectors_are_kept(source, cache, monkeypatch):
     first = visual_vectors(source, cache)
-    monkeypatch.setattr(_flickr8k, "read_image", None)  # nothing is read again
+    monkeypatch.setattr(flickr8k, "read_image", None)  # nothing is read again
     second = visual_vectors(source, cache)
     for name, vectors in first.items():
         assert (vectors == second[name]).all()
         apart = ((vectors[:, None] - vectors) ** 2).sum(axis=2)
-        n_blocks = 1 if name == "semantic" else len(_flickr8k.CLASSICAL)
+        n_blocks = 1 if name == "semantic" else len(flickr8k.CLASSICAL)
         assert apart.mean() == pytest.approx(n_blocks)
         np.testing.assert_allclose(principal_components(vectors, 60) @ principal_components(vectors, 60).T,
                                    vectors @ vectors.T, atol=1e-9)  # fmt: skip
@@ -280,7 +281,7 @@ def test_vectors_are_kept(source, cache, monkeypatch):
 def test_every_setting_and_method_is_measured(report):
     assert len(report.settings) == 2 * 2 * 2
     for measured in report.settings.values():
-        assert set(measured.values) == set(measured.params) == set(car.METHODS)
+        assert set(measured.values) == set(measured.params) == set(car_report.METHODS)
         assert set(measured.by_gamma) == set(car.GAMMAS)
         for values in measured.values.values():
             assert values.shape == (len(measured.queries), 20)
@@ -294,14 +295,14 @@ def test_every_setting_and_method_is_measured(report):
 def test_text_alone_does_not_depend_on_the_graph(report):
     for setting, measured in report.settings.items():
         twin = report.settings[setting._replace(graph="classical")]
-        for method in car.TEXT:
+        for method in car_report.TEXT:
             assert (measured.values[method] == twin.values[method]).all()
-    semantic, classical = (report.settings[car.Setting("words", name, 5)] for name in ("semantic", "classical"))
-    assert any((semantic.values[method] != classical.values[method]).any() for method in car.RERANKED)
+    semantic, classical = (report.settings[car_report.Setting("words", name, 5)] for name in ("semantic", "classical"))
+    assert any((semantic.values[method] != classical.values[method]).any() for method in car_report.RERANKED)
 
 
 def test_bm25_is_what_its_feature_says(source, report):
-    measured = report.settings[car.Setting("words", "semantic", 4)]
+    measured = report.settings[car_report.Setting("words", "semantic", 4)]
     seed = int(np.random.RandomState(0).randint(2**31, size=1)[0])
     task = word_task(source, np.random.RandomState(seed))
     test = np.isin(task.data.qid, measured.queries)
@@ -314,8 +315,8 @@ def test_bm25_is_what_its_feature_says(source, report):
 def test_a_query_counts_once_however_many_runs_tested_it():
     def tested(queries, value):
         values = np.full((len(queries), 20), value)
-        return car._Tested(queries, dict.fromkeys(car.METHODS, values), dict.fromkeys(car.GAMMAS, values),
-                           {method: {"C": value} for method in car.METHODS})  # fmt: skip
+        return car._Tested(queries, dict.fromkeys(car_report.METHODS, values), dict.fromkeys(car.GAMMAS, values),
+                           {method: {"C": value} for method in car_report.METHODS})  # fmt: skip
 
     found = car._joined([tested(["b", "a"], 0.2), tested(["b", "c"], 0.6)])
     assert found.queries == ["a", "b", "c"]
@@ -326,7 +327,7 @@ def test_a_query_counts_once_however_many_runs_tested_it():
 
 def test_best_counts_add_up(report):
     for measured in report.settings.values():
-        for methods in (car.PAPER_METHODS, car.METHODS):
+        for methods in (car_report.PAPER_METHODS, car_report.METHODS):
             counts = measured.best_counts(methods)
             assert set(counts) == {*methods, "tied"}
             assert [sum(column) for column in zip(*counts.values(), strict=True)] == [len(measured.queries)] * 5
@@ -334,12 +335,12 @@ def test_best_counts_add_up(report):
 
 def test_best_counts_of_known_values():
     values = {"a": np.tile([[0.5], [0.2], [0.9]], 20), "b": np.tile([[0.5], [0.3], [0.1]], 20)}
-    measured = car.SettingResult(["x", "y", "z"], values, {}, {})
+    measured = car_report.SettingResult(["x", "y", "z"], values, {}, {})
     assert measured.best_counts(["a", "b"]) == {"a": [1] * 5, "b": [1] * 5, "tied": [1] * 5}
 
 
 def test_gains_and_verdicts_agree(report):
-    for setting, gain in car.verdicts(report):
+    for setting, gain in car_report.verdicts(report):
         measured = report.settings[setting]
         ours, theirs = measured.values["CAR"][:, 9], measured.values[gain.other][:, 9]
         assert gain.difference == pytest.approx((ours - theirs).mean())
@@ -347,7 +348,7 @@ def test_gains_and_verdicts_agree(report):
         assert gain.p <= gain.holm
     setting = next(iter(report.settings))
     rows = report.gains(setting, "ListNet", 5)
-    assert [gain.method for gain in rows] == [method for method in car.METHODS if method != "ListNet"]
+    assert [gain.method for gain in rows] == [method for method in car_report.METHODS if method != "ListNet"]
     base = report.settings[setting].mean("ListNet")[4]
     assert all(gain.value == pytest.approx(base + gain.difference) for gain in rows)
 
@@ -356,13 +357,13 @@ def test_report_is_plain(report):
     plain = json.loads(json.dumps(report.to_dict(), allow_nan=False))
     assert len(plain["settings"]) == len(report.settings)
     assert plain["paper"]["nDCG"]["50"]["1"]["CAR"] == 0.4913
-    assert all(np.isfinite(finding.found) for finding in car.findings(report))
+    assert all(np.isfinite(finding.found) for finding in car_report.findings(report))
 
 
 def test_gains_of_the_paper_are_those_it_prints():
     printed = {50: (0.1692, 0.0868, 0.0506, 0.0327), 100: (0.1286, 0.0990, 0.0500, 0.0215)}
     for size, gains in printed.items():
-        for (depth, row), gain in zip(car.PAPER["nDCG"][size].items(), gains, strict=True):
+        for (depth, row), gain in zip(car_report.PAPER["nDCG"][size].items(), gains, strict=True):
             assert row["CAR"] / row["ListNet"] - 1 == pytest.approx(gain, abs=1e-4), depth
 
 
@@ -390,7 +391,7 @@ def test_tables(report, capsys):
 def test_missing_files_are_named(folder, tmp_path):
     with pytest.raises(ValueError, match=r"has no captions\.tsv; --data names the folder of Flickr8k"):
         read_flickr8k(tmp_path)
-    for name in _flickr8k.FILES[:-1]:
+    for name in flickr8k.FILES[:-1]:
         (tmp_path / name).write_text("nothing\n", encoding="utf-8")
     (tmp_path / "images").mkdir()
     with pytest.raises(ValueError, match=r"images\.csv has no column 'image'"):

@@ -264,7 +264,7 @@ def test_errors_count_halvings_not_halves(fitted):
     for seed in np.random.RandomState(0).randint(2**31, size=5):
         half = hold_out(problem, 0.5, int(seed))
         for mine, others in ((half, ~half), (~half, half)):
-            quality = rows.take(mine, "AP@50").points(rows.take(others, "AP@50").place(), cascade.costs_.cumsum())[1]
+            quality = rows.take(mine, "AP@50").points(rows.take(others, "AP@50").cut_offs(), cascade.costs_.cumsum())[1]
             losses.append(1 - quality / quality[-1])
     np.testing.assert_allclose([point.loss for point in cascade.curve_], np.mean(losses, axis=0), atol=1e-9)
     errors = [point.error for point in cascade.curve_]
@@ -406,7 +406,7 @@ def test_cut_offs_lie_below_the_mean_of_what_matters():
     estimates = np.cumsum(random.normal(size=(5, 200)) + 0.5 * y, axis=0)
     rows = HeldRows(estimates, y, np.zeros(200, dtype=int), "AP")
     share = slow_losses(estimates[-1], y, np.zeros(200, dtype=int), "AP")
-    cuts = rows.place()
+    cuts = rows.cut_offs()
     for s in range(4):
         mean = np.average(estimates[s], weights=share)
         spread = np.sqrt(np.average((estimates[s] - mean) ** 2, weights=share))

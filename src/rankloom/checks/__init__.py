@@ -1,4 +1,4 @@
-"""What every ranker and descriptor must do: `check_ranker(MyRanker())`, `check_descriptor(mine)`; ours and yours.
+"""What every ranker and descriptor must do: `check_ranker(MyRanker())`, `check_descriptor(function)`.
 
 It knows what rankers and descriptors promise, and nothing of how they keep it.
 """

@@ -52,7 +52,7 @@ def _assert_same(scores: FloatArray, expected: FloatArray, what: str) -> None:
 
 
 def check_scores(ranker: Ranker) -> None:
-    """`fit` returns the ranker; `predict` gives one finite float a row, each depending on its row alone."""
+    """`fit` returns the ranker; `predict` gives one finite float per row, each depending on its row alone."""
     data = _problem()
     fitted = clone(ranker)
     assert fitted.fit(data.X, data.y, qid=data.qid) is fitted, "fit must return self"

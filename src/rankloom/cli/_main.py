@@ -15,15 +15,13 @@ from rankloom.cli.bench import bench
 from rankloom.cli.collection import descriptors, duplicates, export, index, info
 from rankloom.cli.compare import compare
 from rankloom.cli.concepts import concepts
-from rankloom.cli.demo import demo
+from rankloom.cli.demo import demo, sample
 from rankloom.cli.export_model import export_model
 from rankloom.cli.learning import feedback, models, train
 from rankloom.cli.letor import evaluate, fit, predict
 from rankloom.cli.make_ranking import make_ranking
-from rankloom.cli.prior import train_prior
-from rankloom.cli.quality import evaluate_collection
+from rankloom.cli.quality import evaluate_collection, train_prior
 from rankloom.cli.safety import backup, repair, restore, verify
-from rankloom.cli.sample import sample
 from rankloom.cli.search import search
 from rankloom.cli.serve import serve
 from rankloom.cli.simulate import simulate
@@ -72,7 +70,7 @@ UNEXPECTED = (TypeError, IndexError, AttributeError, ArithmeticError, AssertionE
 
 
 def _damage(ctx: click.Context) -> Exception | None:
-    """Whether a damaged collection can be the cause of an error that is not meant for users."""
+    """The damage of the collection, if any, that may be behind an error not meant for users."""
     from pathlib import Path
 
     from rankloom.collection.collection import damage_behind

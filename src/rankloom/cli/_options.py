@@ -52,13 +52,13 @@ def collection_folder(given: str | None) -> str:
 
 
 @contextmanager
-def opened_engine(given: str | None) -> Iterator[Engine]:
+def open_engine(collection: str | None) -> Iterator[Engine]:
     """The engine of a collection, which is closed at the end."""
     from rankloom.collection import Collection
     from rankloom.engine import Engine
 
-    with Collection(collection_folder(given)) as collection:
-        yield Engine(collection)
+    with Collection(collection_folder(collection)) as opened:
+        yield Engine(opened)
 
 
 def split_names(text: str) -> list[str]:

@@ -36,18 +36,12 @@ def bench() -> None:
 @click.option("--output", "-o", type=click.Path(file_okay=False), help="Write the curves as JSON and plots there.")
 @json_option
 def cascade(
-    quick: bool,
-    concepts: int | None,
-    data: str | None,
-    cache: str | None,
-    seed: int,
-    output: str | None,
-    as_json: bool,
+    quick: bool, concepts: int | None, data: str | None, cache: str | None, seed: int, output: str | None, as_json: bool
 ) -> None:
     """Quality against cost for RankBoost, Imbalanced RankBoost and the soft cascade (Merler et al. 2009).
 
     Concepts are generated: many weak detectors of a rare kind of item, each of which costs time to ask. Or they are the
-    classes of a folder with labels.csv (or with a folder a class), and the detectors are machines trained on it.
+    classes of a folder with labels.csv (or with a folder per class), and the detectors are machines trained on it.
 
     \b
     Example:

@@ -10,7 +10,7 @@ from rankloom.cli._options import json_option
 from rankloom.cli._output import emit, progress, say_written, table, write_figures
 
 if TYPE_CHECKING:
-    from rankloom.experiments.papers.content_aware import CarReport
+    from rankloom.experiments.papers.content_aware_report import CarReport
 
 
 @click.command()
@@ -45,7 +45,8 @@ def car(
       rankloom bench car --data flickr8k/ --quick -o car/
     """
     from rankloom.experiments.papers import content_aware as paper
-    from rankloom.experiments.papers._flickr8k import read_flickr8k, visual_vectors
+    from rankloom.experiments.papers.content_aware_report import findings
+    from rankloom.experiments.papers.flickr8k import read_flickr8k, visual_vectors
 
     source = read_flickr8k(data)
     with progress(len(source.images), "describing") as advance:
@@ -74,7 +75,7 @@ def car(
         }
         write_figures(report, output, "car.json", figures)
     if as_json:
-        for finding in paper.findings(report):
+        for finding in findings(report):
             emit(finding._asdict())
         return
     _tables(report)
@@ -82,7 +83,7 @@ def car(
 
 
 def _tables(report: CarReport) -> None:
-    from rankloom.experiments.papers import content_aware as paper
+    from rankloom.experiments.papers import content_aware_report as paper
 
     for setting, measured in report.settings.items():
         gains = {gain.method: gain for gain in report.gains(setting, "ListNet", 10)}

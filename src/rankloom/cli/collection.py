@@ -143,7 +143,7 @@ def export(output: str, collection: str | None, marks: bool, user: str | None, a
     """Write the items of a collection to OUTPUT (.csv, .tsv or .parquet), or its marks.
 
     Marks go to a table with a column for the user if OUTPUT ends so, else to TREC qrels, which `feedback --import`
-    takes in. TREC qrels have one grade a query and item: where several users judged the same, choose one.
+    takes in. TREC qrels have one grade per query and item: where several users judged the same, choose one.
 
     \b
     Example:

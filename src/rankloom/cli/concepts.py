@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankloom.cli._options import collection_folder, collection_option, json_option
+from rankloom.cli._options import collection_option, json_option, open_engine
 from rankloom.cli._output import emit, table
 
 if TYPE_CHECKING:
@@ -32,12 +32,7 @@ def concepts() -> None:
 @click.option("--method", default="linear", show_default=True, help="linear (semantic) or cascade (all descriptors).")
 @json_option
 def train(
-    name: str,
-    collection: str | None,
-    positive: tuple[str, ...],
-    negative: tuple[str, ...],
-    method: str,
-    as_json: bool,
+    name: str, collection: str | None, positive: tuple[str, ...], negative: tuple[str, ...], method: str, as_json: bool
 ) -> None:
     """Train a detector of the concept NAME; its score becomes an expert of every search.
 
@@ -45,12 +40,8 @@ def train(
     Example:
       rankloom concepts train anchor -p 17 -p studio.jpg -p 40 -n 3
     """
-    from rankloom.collection import Collection
-    from rankloom.engine import Engine
-
-    with Collection(collection_folder(collection)) as opened:
-        engine = Engine(opened)
-        items = [_items(opened, examples) for examples in (positive, negative)]
+    with open_engine(collection) as engine:
+        items = [_items(engine.collection, examples) for examples in (positive, negative)]
         concept = engine.train_concept(name, items[0], items[1] or None, method=method)
     if as_json:
         emit(concept._asdict())
@@ -87,12 +78,9 @@ def rank(name: str, collection: str | None, k: int, as_json: bool) -> None:
     Example:
       rankloom concepts rank anchor -k 10
     """
-    from rankloom.collection import Collection
-    from rankloom.engine import Engine
-
-    with Collection(collection_folder(collection)) as opened:
-        ranked = Engine(opened).rank_concept(name, k)
-        items = opened.items((ranked.rows + 1).tolist())
+    with open_engine(collection) as engine:
+        ranked = engine.rank_concept(name, k)
+        items = engine.collection.items((ranked.rows + 1).tolist())
     hits = [*enumerate(zip(items, ranked.scores.tolist(), strict=True), 1)]
     if as_json:
         for number, (item, score) in hits:
@@ -114,11 +102,8 @@ def list_concepts(collection: str | None, as_json: bool) -> None:
     Example:
       rankloom concepts list
     """
-    from rankloom.collection import Collection
-    from rankloom.engine import Engine
-
-    with Collection(collection_folder(collection)) as opened:
-        known = Engine(opened).concepts()
+    with open_engine(collection) as engine:
+        known = engine.concepts()
     if as_json:
         for concept in known:
             emit(concept._asdict())
@@ -140,9 +125,6 @@ def drop(name: str, collection: str | None) -> None:
     Example:
       rankloom concepts drop anchor
     """
-    from rankloom.collection import Collection
-    from rankloom.engine import Engine
-
-    with Collection(collection_folder(collection)) as opened:
-        Engine(opened).drop_concept(name)
+    with open_engine(collection) as engine:
+        engine.drop_concept(name)
     click.echo(f"{name} is forgotten")

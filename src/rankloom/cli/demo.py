@@ -1,4 +1,4 @@
-"""The demonstration: from nothing to a search that was taught something, on a collection of its own."""
+"""demo and sample: the drawn sample collection, taken to a search that was taught something, or only written."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankloom.cli._options import collection_folder
-from rankloom.cli._output import file_progress, progress, table
+from rankloom.cli._options import collection_folder, json_option
+from rankloom.cli._output import emit, file_progress, progress, table
 
 if TYPE_CHECKING:
     from rankloom.collection import Collection
@@ -136,3 +136,33 @@ def _own_name() -> str:
     called, here = Path(sys.argv[0]).absolute(), Path.cwd()
     in_here = called.name == "rankloom" and called.is_relative_to(here)
     return str(called.relative_to(here)) if in_here else "rankloom"
+
+
+@click.command()
+@click.argument("dir", type=click.Path(file_okay=False))
+@click.option("--pictures", type=click.IntRange(min=1), default=1000, show_default=True, help="How many pictures.")
+@click.option("--videos", type=click.IntRange(min=0), default=4, show_default=True, help="How many short films.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="The same seed, the same files.")
+@json_option
+def sample(dir: str, pictures: int, videos: int, seed: int, as_json: bool) -> None:
+    """Write a sample collection into DIR, which must be new or empty.
+
+    About forty kinds of scenes, things and patterns, all drawn by code and free to use (CC0), with captions as people
+    write them (captions.csv), the true classes (labels.csv) and films with subtitles and known cuts.
+
+    \b
+    Example:
+      rankloom sample pictures
+      rankloom sample few --pictures 100 --videos 1 --seed 7
+    """
+    from rankloom.demo import write_sample
+
+    with progress(pictures + videos, "drawing") as advance:
+        written = write_sample(dir, n_pictures=pictures, n_videos=videos, seed=seed, progress=advance)
+    if as_json:
+        emit({**written._asdict(), "folder": str(written.folder)})
+        return
+    click.echo(
+        f"{written.n_pictures:,} pictures of {written.n_kinds} kinds, {written.n_videos} films, "
+        f"{written.n_captions:,} captions\n-> {written.folder}"
+    )

@@ -11,7 +11,7 @@ from rankloom.cli._options import (
     InputFile,
     collection_option,
     json_option,
-    opened_engine,
+    open_engine,
     read_settings,
     set_option,
     user_option,
@@ -56,7 +56,7 @@ def feedback(
     from rankloom.collection import Mark
 
     query = read_query(**asked)
-    with opened_engine(collection) as engine:
+    with open_engine(collection) as engine:
         if source is not None:
             counted = _import(engine, source, user)
             click.echo(f"{counted[0]} marks taken in, {counted[1]} of unknown items left out", err=as_json)
@@ -127,7 +127,7 @@ def train(collection: str | None, ranker: str, settings: tuple[str, ...], as_jso
     Example:
       rankloom train --ranker rlr --set nu=0.1
     """
-    with opened_engine(collection) as engine:
+    with open_engine(collection) as engine:
         model = engine.train(ranker, read_settings(settings))
     if as_json:
         emit(model._asdict())
@@ -160,7 +160,7 @@ def list_models(collection: str | None, as_json: bool) -> None:
     Example:
       rankloom models list
     """
-    with opened_engine(collection) as engine:
+    with open_engine(collection) as engine:
         known = engine.models()
     if as_json:
         for model in known:
@@ -185,7 +185,7 @@ def compare_models(numbers: tuple[int, ...], collection: str | None, as_json: bo
     Example:
       rankloom models compare 1 2
     """
-    with opened_engine(collection) as engine:
+    with open_engine(collection) as engine:
         comparison = engine.compare_models(numbers)
     if as_json:
         emit(comparison.to_dict())
@@ -207,7 +207,7 @@ def interleave(model: int, collection: str | None, k: int, user: str, as_json: b
     Example:
       rankloom models interleave 2 red flower
     """
-    with opened_engine(collection) as engine:
+    with open_engine(collection) as engine:
         hits = engine.interleave(read_query(**asked), model or None, k, user)
     if as_json:
         for hit in hits:
@@ -226,7 +226,7 @@ def preferences(collection: str | None, as_json: bool) -> None:
     Example:
       rankloom models preferences
     """
-    with opened_engine(collection) as engine:
+    with open_engine(collection) as engine:
         results = engine.interleaving_results()
     rows = []
     for first, second, so_far in results:
@@ -255,7 +255,7 @@ def use_model(number: int, collection: str | None) -> None:
     Example:
       rankloom models use 2
     """
-    with opened_engine(collection) as engine:
+    with open_engine(collection) as engine:
         engine.use(number or None)
     click.echo(f"model {number} is in use" if number else "the weights that follow every mark are in use")
 
@@ -269,7 +269,7 @@ def rollback(collection: str | None) -> None:
     Example:
       rankloom models rollback
     """
-    with opened_engine(collection) as engine:
+    with open_engine(collection) as engine:
         number = engine.rollback()
     click.echo(f"model {number} is in use" if number else "the weights that follow every mark are in use")
 
@@ -285,6 +285,6 @@ def export_model_of(number: int, output: str, collection: str | None) -> None:
     Example:
       rankloom models export 2 model.json
     """
-    with opened_engine(collection) as engine:
+    with open_engine(collection) as engine:
         engine.ranker(number or None).save(output)
     click.echo(f"-> {output}")

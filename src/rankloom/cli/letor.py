@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from functools import partial
-from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ from rankloom.cli._options import RANKER_NAMES, json_option, metric_option, poli
 from rankloom.cli._output import emit, table
 
 if TYPE_CHECKING:
-    from rankloom.core import Hit, RankingData
+    from rankloom.core import RankingData
     from rankloom.rankers import Ranker
 
 METRICS = ("AP", "nDCG@10", "P@10", "RR")
@@ -146,26 +145,6 @@ def _without_names(model: Any) -> Any:
     return model
 
 
-def _item_ids(data: RankingData) -> list[str]:
-    """The items of the file, or row numbers from 1 where it names none."""
-    if data.ids is not None:
-        return list(data.ids)
-    return [str(row) for row in range(1, len(data) + 1)]
-
-
-def _run(data: RankingData, scores: Any) -> dict[Any, list[Hit]]:
-    """The hits of each query, from the best to the worst; ties by id, as in a run file."""
-    from rankloom.datasets.trec import ranked
-
-    scored: dict[Any, dict[str, float]] = {}
-    for qid, item, score in zip(data.qid.tolist(), _item_ids(data), scores.tolist(), strict=True):
-        items = scored.setdefault(qid, {})
-        if item in items:
-            raise ValueError(f"the item {item!r} stands twice in the query {qid!r}")
-        items[item] = score
-    return {qid: ranked(items) for qid, items in scored.items()}
-
-
 @click.command()
 @click.argument("data", type=_File)
 @click.option("--model", type=_File, required=True, help="A ranker that `fit` wrote.")
@@ -184,29 +163,29 @@ def predict(data: str, model: str, output: str | None, form: str, qrels: str | N
       rankloom predict test.txt --model model.json -o run.txt --qrels qrels.txt
     """
     from rankloom._io import atomic_write
-    from rankloom.core import Qrel
     from rankloom.datasets import load, write_qrels, write_run
+    from rankloom.datasets.trec import qrels_of, run_of
 
     rows = load(data)
     scores = _predict(model, rows, data)
     if qrels is not None:
-        write_qrels((Qrel(str(q), i, g) for q, i, g in zip(rows.qid, _item_ids(rows), rows.y, strict=True)), qrels)
+        write_qrels(qrels_of(rows), qrels)
     form = "json" if as_json else form
     if form == "run" and output is not None:
-        write_run({str(qid): hits for qid, hits in _run(rows, scores).items()}, output)
+        write_run({str(qid): hits for qid, hits in run_of(rows, scores).items()}, output)
         return
     if form == "scores":
         lines = [repr(score) for score in scores.tolist()]
     elif form == "run":
         lines = [
             f"{qid} Q0 {hit.id} {hit.rank} {hit.score!r} rankloom"
-            for qid, hits in _run(rows, scores).items()
+            for qid, hits in run_of(rows, scores).items()
             for hit in hits
         ]
     else:
         lines = [
             json.dumps({"qid": qid, "rank": hit.rank, "id": hit.id, "score": hit.score})
-            for qid, hits in _run(rows, scores).items()
+            for qid, hits in run_of(rows, scores).items()
             for hit in hits
         ]
     if output is None:
@@ -261,10 +240,11 @@ def evaluate(
             click.echo(f"left out: {aligned.unjudged_queries} queries of the run without judgements", err=True)
     elif data is not None and (model is None) != (scores_file is None) and run_file is None:
         from rankloom.datasets import load
+        from rankloom.datasets.trec import read_scores
 
         rows = load(data)
         y, qid = rows.y, rows.qid
-        scores = _predict(model, rows, data) if model is not None else _read_scores(str(scores_file), len(rows))
+        scores = _predict(model, rows, data) if model is not None else read_scores(str(scores_file), len(rows))
     else:
         raise click.UsageError("give DATA with --model or --scores, or --run with --qrels")
     measured = evaluate_queries(y, scores, qid, list(metrics), policy, **options)
@@ -289,17 +269,3 @@ def evaluate(
 
 def _or_none(value: float) -> float | None:
     return None if value != value else float(value)
-
-
-def _read_scores(path: str, n_rows: int) -> Any:
-    import numpy as np
-
-    values = []
-    for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):
-        try:
-            values.append(float(line))
-        except ValueError:
-            raise ValueError(f"{path}:{number}: expected one score, got {line[:40]!r}") from None
-    if len(values) != n_rows:
-        raise ValueError(f"{path} has {len(values)} scores, the data has {n_rows} rows")
-    return np.array(values)

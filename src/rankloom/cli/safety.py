@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 import click
 
 from rankloom.cli._options import collection_folder, collection_option, json_option
 from rankloom.cli._output import emit, file_progress, table
+
+if TYPE_CHECKING:
+    from rankloom.collection._consistent import Changes
 
 workers_option = click.option(
     "--workers", type=click.IntRange(min=0), help="Processes; one a core unless given, 0 for none."
@@ -198,10 +202,7 @@ def repair(collection: str | None, workers: int | None, as_json: bool) -> None:
         raise click.exceptions.Exit(1)
 
 
-def _say_changes(changes: object) -> None:
-    from rankloom.collection._consistent import Changes
-
-    assert isinstance(changes, Changes)
+def _say_changes(changes: Changes) -> None:
     lines = (
         (changes.unknown_items, "items could not be read; those whose file is there were described again"),
         (changes.dropped_marks, "marks are lost: their items are not there any more"),

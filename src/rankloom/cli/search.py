@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankloom.cli._options import collection_option, json_option, opened_engine, user_option
+from rankloom.cli._options import collection_option, json_option, open_engine, user_option
 from rankloom.cli._output import emit, table
 from rankloom.cli._query import query_options, read_date, read_query
 
@@ -69,7 +69,7 @@ def search(
     from rankloom.engine import SearchOptions
 
     query = read_query(**asked, folder=folder, kind=kind, after=after, before=before, has_text=has_text)
-    with opened_engine(collection) as engine:
+    with open_engine(collection) as engine:
         options = SearchOptions(
             user=user, diffusion=not no_diffusion, feedback=not no_marks, explain=explain, collapse=collapse,
             diversity=diversity, method=method,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from rankloom.cli._options import collection_folder, collection_option
+from rankloom.cli._options import collection_option, open_engine
 
 
 @click.command()
@@ -49,8 +49,6 @@ def serve(
     settings = ServerSettings(host, port, token or None, read_only=read_only, names=names)
     settings.check()
 
-    from rankloom.collection import Collection
-    from rankloom.engine import Engine
     from rankloom.server import serve as run
 
     logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(message)s", level=logging.WARNING)
@@ -61,5 +59,5 @@ def serve(
         if open_page:
             click.launch(address)
 
-    with Collection(collection_folder(collection)) as opened:
-        run(Engine(opened), settings, ready)
+    with open_engine(collection) as engine:
+        run(engine, settings, ready)

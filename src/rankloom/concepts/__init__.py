@@ -1,4 +1,7 @@
-"""Concept detectors from marked examples: train on some rows of a collection's vectors, score and rank all of them."""
+"""Concept detectors: train on some rows of a collection's vectors, then score and rank all of them.
+
+They know vectors by descriptor and row numbers, and nothing of marks, files or the database of a collection.
+"""
 
 from rankloom.concepts.concept import METHODS, Concept, ConceptQuality, Ranked, train_concept
 

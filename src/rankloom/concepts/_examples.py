@@ -24,7 +24,7 @@ class TrainingExamples(NamedTuple):
     n_sampled: int
 
     def take(self, rows: Any) -> TrainingExamples:
-        """Some of them."""
+        """The chosen examples."""
         return TrainingExamples(
             {name: stored[rows] for name, stored in self.vectors.items()}, self.y[rows], self.n_sampled
         )
@@ -57,7 +57,7 @@ def row_numbers(rows: ArrayLike, n: int, what: str) -> IntArray:
 def collect(
     vectors: Vectors, positive: ArrayLike, negative: ArrayLike | None, random: np.random.RandomState
 ) -> TrainingExamples:
-    """The examples; where none is negative, unlabelled items are taken for it."""
+    """The examples; where no negative ones are given, unlabeled items are sampled."""
     n = n_items(vectors)
     shown = np.unique(row_numbers(positive, n, "positive"))
     if len(shown) < 2:

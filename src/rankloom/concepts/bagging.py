@@ -57,7 +57,7 @@ class BaggedSVMs(BaseEstimator):  # type: ignore[misc]
     n_folds : folds of the cross-validation.
     C : the values to choose from.
     gamma : the values to choose from, over the median squared distance of the bag.
-    n_jobs : worker processes; -1 for one a core.
+    n_jobs : worker processes; -1 for one per core.
     random_state : which items go into the bags.
 
     Attributes
@@ -102,17 +102,13 @@ class BaggedSVMs(BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
 
     def fit(
-        self,
-        described: Mapping[str, ArrayLike],
-        y: ArrayLike,
-        *,
-        progress: Callable[[], None] = lambda: None,
+        self, described: Mapping[str, ArrayLike], y: ArrayLike, *, progress: Callable[[], None] = lambda: None
     ) -> Self:
         """Train all machines.
 
         Parameters
         ----------
-        described : for each descriptor an array with one vector an item.
+        described : for each descriptor an array with one vector per item.
         y : whether each item shows the concept (above 0) or not.
         progress : called after each machine.
         """

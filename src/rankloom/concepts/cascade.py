@@ -23,13 +23,13 @@ _BLOCK = 4096
 
 
 class CascadeDetector(NamedTuple):
-    """Machines by the number of their column, those the ranker asks alone, and the ranker."""
+    """The ranker, and by column number the machines that it asks."""
 
     machines: dict[int, BaseModel]
     ranker: Ranker
 
     def features(self, vectors: Vectors, rows: IntArray) -> Features:
-        """The outputs of the machines, one a column, computed when they are asked for."""
+        """The outputs of the machines, one per column, computed when they are asked for."""
         for machine in self.machines.values():
             width = vectors[machine.descriptor].shape[1]
             if width != machine.support.shape[1]:
@@ -70,7 +70,7 @@ class CascadeDetector(NamedTuple):
 def fit_cascade(
     examples: TrainingExamples, seed: int, progress: Any
 ) -> tuple[CascadeDetector, Sigmoid, FloatArray, list[str]]:
-    """Train it: the detector, its squashing, scores of held-out examples, and what was done."""
+    """Train a detector; return it with its sigmoid, scores of held-out examples, and what was done."""
     y, n_positive = examples.y, int(examples.y.sum())
     least = min(n_positive, len(y) - n_positive)
     if least < LEAST_POSITIVES:
@@ -113,7 +113,7 @@ def _train(examples: TrainingExamples, seed: int, step: Any) -> BaggedSVMs:
 
 
 def _boost(X: FloatArray, y: Any, seed: int) -> tuple[Any, Ranker, list[str]]:
-    """The boosted ranker, the same with cut-offs where there are examples to place them by, and a word about it."""
+    """The boosted ranker, the same with cut-offs where there are examples to place them by, and a sentence about it."""
     boost = RankBoost(_ROUNDS, "feature")
     if y.sum() < LEAST_FOR_CUTS:
         boost.fit(X, y)

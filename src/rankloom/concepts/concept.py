@@ -1,4 +1,4 @@
-"""A concept: its training, its scores, its ranking, and itself as JSON."""
+"""A concept: training, scores, ranking, and JSON."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from rankloom.concepts.cascade import CascadeDetector, fit_cascade
 from rankloom.concepts.linear import LinearDetector, fit_linear
 from rankloom.core import FloatArray, IntArray
 from rankloom.evaluation.metrics import evaluate
+from rankloom.groups import check_count
 
 __all__ = ["METHODS", "Concept", "ConceptQuality", "Ranked", "train_concept"]
 
@@ -60,7 +61,7 @@ class Concept:
     name : what it is called.
     method : "linear" or "cascade".
     quality : AP and AUC of the examples, cross-validated.
-    report : what was done in training, a sentence a line.
+    report : what was done in training, a sentence per line.
     """
 
     name: str
@@ -97,8 +98,7 @@ class Concept:
         k : how many; fewer where there are fewer items.
         rows : among which items; all unless given.
         """
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-            raise ValueError(f"k must be a whole number of at least 1, got {k!r}")
+        check_count("k", k)
         among = self._rows(vectors, rows)
         values, n_evaluations = self._values(vectors, among)
         best = np.lexsort((among, -values))[:k]  # by values: far out, probabilities are rounded to 1
@@ -180,7 +180,7 @@ def train_concept(
     Parameters
     ----------
     name : what the concept is called.
-    vectors : for each descriptor an array with one row an item, of all items of the collection.
+    vectors : for each descriptor an array with one row per item, of all items of the collection.
     positive : the rows of items that show the concept, 2 at least ("cascade": 5).
     negative : the rows of items that do not. None takes 200 items without a mark, or 5 a positive example if more.
     method : "linear" or "cascade".
@@ -201,8 +201,7 @@ def train_concept(
     >>> concept = train_concept("sail", vectors, range(10), random_state=0)
     >>> concept.quality.auc > 0.95, sorted(concept.rank(vectors, 3).rows.tolist())[-1] < 50
     (True, True)
-    >>> again = Concept.from_json(concept.to_json())
-    >>> bool((again.scores(vectors) == concept.scores(vectors)).all())
+    >>> bool((Concept.from_json(concept.to_json()).scores(vectors) == concept.scores(vectors)).all())
     True
     """
     if not isinstance(name, str) or not name.strip():
@@ -220,6 +219,6 @@ def train_concept(
 
 
 def _quality(y: NDArray[np.bool_], held: FloatArray) -> ConceptQuality:
-    """Of decision values of examples by detectors that had not seen them."""
+    """AP and AUC of decision values by detectors that had not seen the examples."""
     ap = evaluate(y.astype(np.float64), held, None, ["AP"])["AP"]
     return ConceptQuality(float(ap), float(roc_auc_score(y, held)), int(y.sum()), int((~y).sum()))

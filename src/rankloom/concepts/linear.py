@@ -65,7 +65,7 @@ class LinearDetector(NamedTuple):
 def fit_linear(
     examples: TrainingExamples, seed: int, progress: Any
 ) -> tuple[LinearDetector, Sigmoid, FloatArray, list[str]]:
-    """Train it: the detector, its probabilities, decision values of held-out examples, and what was done."""
+    """Train a detector; return it with its sigmoid, decision values of held-out examples, and what was done."""
     from sklearn.linear_model import LogisticRegression
 
     names = [PREFERRED] if PREFERRED in examples.vectors else [*examples.vectors]

@@ -1,4 +1,7 @@
-"""Ranking data in and out: LETOR text, tables, TREC files, and made-up problems."""
+"""Ranking data in and out: LETOR text, tables, TREC files, and generated problems.
+
+It knows rows, grades and queries, and nothing of what rankers or metrics make of them.
+"""
 
 from rankloom.datasets.letor import load_letor, save_letor
 from rankloom.datasets.letor_stream import iter_letor

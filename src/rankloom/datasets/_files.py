@@ -15,16 +15,7 @@ import numpy as np
 from rankloom.core import RankingData
 from rankloom.groups import check_finite
 
-__all__ = [
-    "PathLike",
-    "check_data",
-    "check_path",
-    "check_word",
-    "fields",
-    "open_binary",
-    "read_blocks",
-    "show",
-]
+__all__ = ["PathLike", "check_data", "check_path", "check_word", "fields", "open_binary", "read_blocks", "show"]
 
 PathLike = str | os.PathLike[str]
 
@@ -87,7 +78,7 @@ def show(token: bytes) -> str:
 
 @contextmanager
 def open_binary(path: str) -> Iterator[IO[bytes]]:
-    """Open a file for reading; gzip is told by its first bytes, not by the name."""
+    """Open a file for reading; gzip is recognized by its first bytes, not by the name."""
     with open(path, "rb") as file:
         if file.peek(2)[:2] == b"\x1f\x8b":
             with gzip.GzipFile(fileobj=file) as unpacked:

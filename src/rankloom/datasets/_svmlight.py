@@ -27,7 +27,7 @@ _NEXT_KEY = re.compile(rb"\s(?:inc|prob)\s*=")
 
 
 class Rows(NamedTuple):
-    """What a block of lines says: one entry a row (`counts` pairs each), then one entry a pair (`feature`, `value`)."""
+    """A block of lines: one entry per row (`counts` pairs each), then one entry per pair (`feature`, `value`)."""
 
     lines: IntArray
     y: FloatArray

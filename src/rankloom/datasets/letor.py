@@ -26,15 +26,7 @@ from numpy.typing import NDArray
 
 from rankloom._io import atomic_write
 from rankloom.core import FloatArray, IntArray, RankingData
-from rankloom.datasets._files import (
-    PathLike,
-    check_data,
-    check_path,
-    check_word,
-    fields,
-    read_blocks,
-    show,
-)
+from rankloom.datasets._files import PathLike, check_data, check_path, check_word, fields, read_blocks, show
 from rankloom.datasets._svmlight import Rows, item_id, parse_careful, parse_fast, qid_array
 
 __all__ = ["load_letor", "save_letor"]
@@ -64,7 +56,7 @@ def load_letor(
     zero_based : "auto" or bool
         Whether feature indices count from 0. "auto": from 0 if an index 0 stands anywhere in the file, else from 1.
     group_sizes : path or sequence of int, optional
-        For a file without `qid:`, the number of rows of each query in order (a file has one a line, as LightGBM's
+        For a file without `qid:`, the number of rows of each query in order (a file has one per line, as LightGBM's
         `rank.train.query`); queries are then numbered from 1. Without it all rows are query 1.
 
     Returns

@@ -1,4 +1,4 @@
-"""Made-up ranking problems with a known answer."""
+"""Generated ranking problems with a known answer."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from rankloom.core import FloatArray, RankingData
+from rankloom.groups import check_count, check_number
 
 __all__ = ["make_ranking", "make_weak_models"]
 
@@ -36,9 +37,8 @@ def make_ranking(
     signs. The offset $o_q$, normal with standard deviation 2, is the same for all items of a query: it cannot change
     an order within a query, so it does not hurt a learner of pairs, but it hurts a classifier that pools all rows.
 
-    The grade follows the place within the query: a share `relevant_share` of the items (at least one, never all) has a
-    grade above 0, and the best of them higher ones: of `grades` levels $0, \dots, G - 1$, about the share
-    `relevant_share` $\cdot (G - g) / (G - 1)$ has the grade $g$ or more.
+    Grades follow the utility within a query: of levels $0, \dots, G - 1$, about the share `relevant_share`
+    $\cdot (G - g) / (G - 1)$ of the items has the grade $g$ or more, and at least one item, never all, more than 0.
 
     Parameters
     ----------
@@ -59,11 +59,13 @@ def make_ranking(
     >>> data.y[:10].astype(int).tolist(), data.qid.tolist()[8:12]
     ([0, 2, 1, 0, 0, 0, 0, 0, 0, 0], [1, 1, 2, 2])
     """
-    least = {"n_queries": 1, "n_items": 1, "n_features": 1, "n_informative": 1, "grades": 2}
-    _check_counts(least, n_queries, n_items, n_features, n_informative, grades)
+    counts = {"n_queries": n_queries, "n_items": n_items, "n_features": n_features, "n_informative": n_informative}
+    for name, count in counts.items():
+        check_count(name, count)
+    check_count("grades", grades, least=2)
     if n_informative > n_features:
         raise ValueError(f"n_informative={n_informative} is more than n_features={n_features}")
-    _check_spread("noise", noise)
+    check_number("noise", noise)
     _check_share(relevant_share)
     random = _generator(random_state)
     X, utility = _items(random, (n_queries, n_items, n_features), n_informative, noise)
@@ -137,9 +139,11 @@ def make_weak_models(
     >>> data.X.shape, float(data.y.sum()), bool((data.X > 0).all() and (data.X < 1).all())
     ((1000, 10), 20.0, True)
     """
-    _check_counts({"n_items": 2, "n_models": 1, "per_descriptor": 1}, n_items, n_models, per_descriptor)
+    check_count("n_items", n_items, least=2)
+    check_count("n_models", n_models)
+    check_count("per_descriptor", per_descriptor)
     _check_share(relevant_share)
-    _check_spread("strength", strength)
+    check_number("strength", strength)
     random = _generator(random_state)
     n_relevant = min(max(round(relevant_share * n_items), 1), n_items - 1)
     y = random.permutation(np.arange(n_items) < n_relevant).astype(np.float64)
@@ -153,17 +157,6 @@ def make_weak_models(
     return RankingData(X, y, np.ones(n_items, dtype=np.int64), None, names)
 
 
-def _check_counts(least: dict[str, int], *values: Any) -> None:
-    for (name, smallest), value in zip(least.items(), values, strict=True):
-        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < smallest:
-            raise ValueError(f"{name} must be a whole number of at least {smallest}, got {value!r}")
-
-
 def _check_share(value: float) -> None:
     if not 0 < value < 1:
         raise ValueError(f"relevant_share must lie between 0 and 1, got {value!r}")
-
-
-def _check_spread(name: str, value: float) -> None:
-    if not (np.isfinite(value) and value >= 0):
-        raise ValueError(f"{name} must be a finite number and not negative, got {value!r}")

@@ -1,4 +1,4 @@
-"""Tables with one row an item: Parquet, CSV and TSV, through pyarrow (the extra `parquet`).
+"""Tables with one row per item: Parquet, CSV and TSV, through pyarrow (the extra `parquet`).
 
 * The column `qid` names the query: integers or strings. In CSV and TSV they are int64 if all are integers.
 * The column `y` is the grade, higher is better.
@@ -61,10 +61,6 @@ def load(path: PathLike) -> RankingData:
     LETOR text without `qid:` takes the group sizes of a file `NAME.query` beside it, as LightGBM does; without one all
     rows are one query, which is said in a warning.
 
-    Parameters
-    ----------
-    path : str or Path
-
     Examples
     --------
     >>> import pathlib, tempfile
@@ -88,7 +84,7 @@ def load(path: PathLike) -> RankingData:
 
 
 def _names_queries(name: str) -> bool:
-    """Whether the first row of a LETOR file has a qid. An empty file is left to the reader to complain about."""
+    """Whether the first row of a LETOR file has a qid. The reader refuses an empty file."""
     for _, words in fields(name):
         if words[0].startswith("#"):
             continue
@@ -98,11 +94,6 @@ def _names_queries(name: str) -> bool:
 
 def save(data: RankingData, path: PathLike) -> None:
     """Save a file by its name: `.parquet`, `.csv`, `.tsv` as tables, anything else as LETOR text.
-
-    Parameters
-    ----------
-    data : RankingData
-    path : str or Path
 
     Examples
     --------

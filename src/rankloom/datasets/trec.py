@@ -17,20 +17,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloom._io import atomic_write
-from rankloom.core import FloatArray, Hit, Qrel
+from rankloom.core import FloatArray, Hit, Qrel, RankingData
 from rankloom.datasets._files import PathLike, check_path, check_word, fields, show
 from rankloom.datasets._svmlight import number
 
 __all__ = [
-    "Aligned", "align", "qid_from_trec", "qid_to_trec", "qrels_text", "read_qrels", "read_run", "run_text",
-    "write_qrels", "write_run",
+    "Aligned", "align", "qid_from_trec", "qid_to_trec", "qrels_of", "qrels_text", "ranked", "read_qrels", "read_run",
+    "read_scores", "run_of", "run_text", "write_qrels", "write_run",
 ]  # fmt: skip
 
 
@@ -52,7 +53,7 @@ def qid_from_trec(word: str) -> str:
 
 
 class Aligned(NamedTuple):
-    """A run beside its judgements, one entry a row; see `align`."""
+    """A run beside its judgements, one entry per row; see `align`."""
 
     y: FloatArray
     scores: FloatArray
@@ -66,10 +67,6 @@ def read_qrels(path: PathLike) -> list[Qrel]:
     """Read a TREC qrels file in the order of its lines.
 
     A malformed line raises a ValueError `path:line: what is wrong`.
-
-    Parameters
-    ----------
-    path : str or Path
 
     Examples
     --------
@@ -97,13 +94,7 @@ def read_qrels(path: PathLike) -> list[Qrel]:
 
 
 def write_qrels(qrels: Iterable[Qrel], path: PathLike) -> None:
-    """Write a TREC qrels file, gzip if the name ends in `.gz`. It appears whole or not at all.
-
-    Parameters
-    ----------
-    qrels : iterable of Qrel
-        In the order to be written.
-    path : str or Path
+    """Write a TREC qrels file in the order given, gzip if the name ends in `.gz`. It appears whole or not at all.
 
     Examples
     --------
@@ -147,10 +138,6 @@ def read_run(path: PathLike) -> dict[str, list[Hit]]:
     """Read a TREC run file: the hits of each query from the best to the worst, ranks from 1.
 
     The written ranks are not used. A malformed line raises a ValueError `path:line: what is wrong`.
-
-    Parameters
-    ----------
-    path : str or Path
 
     Examples
     --------
@@ -204,10 +191,9 @@ def write_run(run: Mapping[str, Sequence[Hit]], path: PathLike, tag: str = "rank
 
     Parameters
     ----------
-    run : mapping from qid to hits
-    path : str or Path
-    tag : str
-        The run's name.
+    run : the hits of each query.
+    path : where to write.
+    tag : the run's name.
 
     Examples
     --------
@@ -235,8 +221,42 @@ def run_text(run: Mapping[str, Sequence[Hit]], tag: str = "rankloom") -> str:
     return "".join(lines)
 
 
+def run_of(data: RankingData, scores: FloatArray) -> dict[Any, list[Hit]]:
+    """The hits of each query of scored rows, from the best to the worst; ties as in a run file."""
+    scored: dict[Any, dict[str, float]] = {}
+    for qid, item, score in zip(data.qid.tolist(), _item_ids(data), scores.tolist(), strict=True):
+        items = scored.setdefault(qid, {})
+        if item in items:
+            raise ValueError(f"the item {item!r} stands twice in the query {qid!r}")
+        items[item] = score
+    return {qid: ranked(items) for qid, items in scored.items()}
+
+
+def qrels_of(data: RankingData) -> list[Qrel]:
+    """The grades of rows as judgements."""
+    return [Qrel(str(qid), item, grade) for qid, item, grade in zip(data.qid, _item_ids(data), data.y, strict=True)]
+
+
+def _item_ids(data: RankingData) -> Sequence[str]:
+    """The items of the rows, or row numbers from 1 where they have no names."""
+    return [str(row) for row in range(1, len(data) + 1)] if data.ids is None else data.ids
+
+
+def read_scores(path: PathLike, n_rows: int) -> FloatArray:
+    """Read one score per line, as many as there are rows."""
+    values = []
+    for line, text in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):
+        try:
+            values.append(float(text))
+        except ValueError:
+            raise ValueError(f"{path}:{line}: expected one score, got {text[:40]!r}") from None
+    if len(values) != n_rows:
+        raise ValueError(f"{path} has {len(values)} scores, the data has {n_rows} rows")
+    return np.array(values)
+
+
 def align(run: Mapping[str, Sequence[Hit]], qrels: Iterable[Qrel]) -> Aligned:
-    """Put a run beside its judgements as arrays, one row a query and item.
+    """Put a run beside its judgements as arrays, one row per query and item.
 
     The queries are those of the qrels, in their order. Of each query come first the hits of the run, from the best to
     the worst, with their grades (0 where the item was not judged); then the items with a grade above 0 that the run

@@ -282,12 +282,12 @@ class Canvas:
 
 
 def spread(mask: Array) -> Array:
-    """One number a pixel as three channels: much faster than broadcasting over a last axis of three."""
+    """One number per pixel as three channels: much faster than broadcasting over a last axis of three."""
     return np.asarray(cv2.cvtColor(np.ascontiguousarray(mask, np.float32), cv2.COLOR_GRAY2RGB))
 
 
 def tinted(strength: Array, color: Sequence[float]) -> Array:
-    """One colour times a number a pixel."""
+    """One colour times a number per pixel."""
     return np.asarray(cv2.merge([np.ascontiguousarray(strength * np.float32(part), np.float32) for part in color]))
 
 

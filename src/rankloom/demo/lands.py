@@ -141,12 +141,7 @@ def dunes(c: Canvas) -> None:
         shape = np.asarray(bend) * c.side + line[top]
         foot = smooth(np.concatenate([shape, [[edge[-1][0], c.height + 9]]]), 40, closed=False)
         shadow = mix(scaled(tone, 0.55), mood.stops[0], 0.25)
-        c.polygon(
-            np.concatenate([edge, foot[::-1]]),
-            tinted(0.88 + grain, shadow),
-            opacity=0.85,
-            blur=0.6,
-        )
+        c.polygon(np.concatenate([edge, foot[::-1]]), tinted(0.88 + grain, shadow), opacity=0.85, blur=0.6)
     c.note(detail="sand")
 
 

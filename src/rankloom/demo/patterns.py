@@ -279,9 +279,6 @@ def bricks(c: Canvas) -> None:
     c.image[:] = ramp([scaled(tone, 0.62), tone, mix(scaled(tone, 1.12), (0.9, 0.7, 0.55), 0.2)], shade)
     mortar = c.pick([(0.75, 0.72, 0.68), (0.45, 0.43, 0.42), (0.90, 0.88, 0.85)])
     joint = tall * c.between(0.05, 0.10)
-    c.paint(
-        1 - _soft(edge - joint + (rough - 0.5) * joint * 0.8, c.side),
-        tinted(0.75 + 0.4 * rough, mortar),
-    )
+    c.paint(1 - _soft(edge - joint + (rough - 0.5) * joint * 0.8, c.side), tinted(0.75 + 0.4 * rough, mortar))
     c.paint(_soft(joint * 1.6 - edge, c.side) * (inside_v > 0.5) * np.float32(0.25), (0, 0, 0))
     _light(c)

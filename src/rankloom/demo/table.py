@@ -207,10 +207,7 @@ def _tier(c: Canvas, x: float, foot: float, wide: float, tall: float, sponge: Co
         [x + wide * 1.01 * np.cos(turn), foot - tall + deep * np.sin(turn) + np.clip(drips, 0.03 * tall, None)], 1
     )
     back = np.stack([x + wide * 1.01 * np.cos(turn[::-1]), foot - tall - deep * np.sin(turn[::-1])], 1)
-    c.polygon(
-        np.concatenate([front, back]),
-        across(c, 0.12 + 0.86 * shade, icing),
-    )
+    c.polygon(np.concatenate([front, back]), across(c, 0.12 + 0.86 * shade, icing))
     c.ellipse(x, foot - tall, wide * 0.97, deep * 0.93, mix(icing, (1, 1, 1), 0.25))
     sprinkle = [(c.between(-0.8, 0.8), c.between(-0.7, 0.7), c.between(0, 3)) for _ in range(26)]
     for k in range(3):

@@ -1,4 +1,7 @@
-"""Descriptors: functions from an RGB image to a vector. `describe(image, PRESETS["fast"])` runs several at once."""
+"""Descriptors: functions from an RGB image to a vector. `describe(image, PRESETS["fast"])` runs several at once.
+
+They know pixels, and nothing of files, distances or collections.
+"""
 
 from rankloom.descriptors._prepared import Image, Prepared, Vector, prepare
 from rankloom.descriptors.hashes import hamming, hash_number

@@ -157,7 +157,7 @@ class _Builder:
         )
         return self.node("Clip", [x, "zero", "six"], f"{conv}.clipped") if clip else x
 
-    def block(self, x: str, name: str, kernel: int, stride: int, expansion: int, channels: tuple[int, int]) -> str:
+    def block(self, x: str, name: str, stride: int, expansion: int, channels: tuple[int, int]) -> str:
         """An inverted residual block without squeeze and excitation."""
         start = x
         inner = channels[0] * expansion
@@ -170,12 +170,12 @@ class _Builder:
         return x
 
 
-def _blocks() -> Iterator[tuple[int, int, int, tuple[int, int]]]:
-    """Kernel, stride, expansion and channels in and out of each block."""
+def _blocks() -> Iterator[tuple[int, int, tuple[int, int]]]:
+    """Stride, expansion and channels in and out of each block."""
     before = 32
-    for repeats, kernel, stride, expansion, channels in BLOCKS:
+    for repeats, _, stride, expansion, channels in BLOCKS:
         for repeat in range(repeats):
-            yield kernel, stride if repeat == 0 else 1, expansion, (before, channels)
+            yield stride if repeat == 0 else 1, expansion, (before, channels)
             before = channels
 
 
@@ -190,8 +190,8 @@ def build_network(weights: Weights) -> bytes:
     x = g.node("Transpose", [x], "planes", perm=[0, 3, 1, 2])
     x = g.node("Div", [g.node("Sub", [x, "middle"], "centred"), "width"], "input")
     x = g.convolution(x, "_conv_stem", "_bn0", stride=2)
-    for number, (kernel, stride, expansion, channels) in enumerate(_blocks()):
-        x = g.block(x, f"_blocks.{number}", kernel, stride, expansion, channels)
+    for number, (stride, expansion, channels) in enumerate(_blocks()):
+        x = g.block(x, f"_blocks.{number}", stride, expansion, channels)
     x = g.convolution(x, "_conv_head", "_bn1")
     g.node("Flatten", [g.node("GlobalAveragePool", [x], "pooled")], "embedding", axis=1)
     weight, bias = g.constant("fc.weight", weights["_fc.weight"]), g.constant("fc.bias", weights["_fc.bias"])

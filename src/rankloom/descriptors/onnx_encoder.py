@@ -32,7 +32,7 @@ class OnnxEncoder:
     The image file takes pixels of the shape (n, 3, side, side) or (n, side, side, 3), as float32 or float16 (scaled to
     0..1, less `mean`, by `std`) or as uint8 (as they are). The text file takes token numbers as its first input, and
     their mask if it has a second. Of several outputs the one with the name of an embedding is taken, else the first
-    with one vector a row. Vectors have unit length: they are compared by cosines.
+    with one vector per row. Vectors have unit length: they are compared by cosines.
 
     Parameters
     ----------
@@ -76,12 +76,12 @@ class OnnxEncoder:
         self._loaded: dict[str, Any] = {}
 
     def encode_images(self, images: Sequence[Image | Prepared]) -> NDArray[np.float32]:
-        """Vectors of unit length, one a picture."""
+        """Vectors of unit length, one per picture."""
         session = self._session(self.image_onnx)
         return _run(session, [self._pixels(image, session.get_inputs()[0]) for image in images])
 
     def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors of unit length, one a text, in the same space as the pictures."""
+        """Vectors of unit length, one per text, in the same space as the pictures."""
         if self.text_onnx is None or self.tokenizer is None:
             raise ValueError(
                 f"the encoder {self.name!r} has no text side; give it a text ONNX file and a tokenizer.json"

@@ -139,7 +139,7 @@ def default_cache() -> Path:
 
 @lru_cache(maxsize=1)
 def semantic_network() -> SemanticNetwork:
-    """The network with the default cache, loaded once a process."""
+    """The network with the default cache, loaded once per process."""
     return SemanticNetwork()
 
 

@@ -6,7 +6,6 @@ import math
 import sys
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from numbers import Integral
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -16,6 +15,7 @@ from scipy.special import betaln, expit
 from sklearn.utils import check_random_state
 
 from rankloom.core import IntArray
+from rankloom.groups import check_count
 
 __all__ = ["Credit", "Preference", "credit", "team_draft"]
 
@@ -65,7 +65,7 @@ def team_draft(
     """
     _check_ranking(first, "first")
     _check_ranking(second, "second")
-    _check_count("k", k, least=1)
+    check_count("k", k)
     coin = check_random_state(random_state)
     lists, places = (first, second), [0, 0]
     items: list[Id] = []
@@ -115,7 +115,7 @@ def credit(teams: ArrayLike, grades: ArrayLike) -> Credit:
 
 @dataclass(frozen=True)
 class Preference:
-    r"""Wins of the first ranking against the second so far, and what follows, valid at any time one looks.
+    r"""Wins of the first ranking against the second so far, and what follows, valid whenever one looks.
 
     Ties are left out. If neither ranking is preferred a win is as likely as a loss, and then the ratio
 
@@ -183,7 +183,7 @@ class Preference:
 
     @property
     def interval(self) -> tuple[float, float]:
-        r"""The share of wins among queries that are no ties: the p that the same test does not refuse.
+        r"""The share of wins among queries that are no ties: every p that the same test does not reject.
 
         $$ \{ p : p^w (1 - p)^l \ge \alpha \textstyle\int p'^w (1 - p')^l \, \mathrm{Beta}(p'; 2, 2) \, dp' \} $$
         """
@@ -211,14 +211,9 @@ class Preference:
 
     def _check(self) -> None:
         for name in ("wins", "losses", "ties"):
-            _check_count(name, getattr(self, name), least=0)
+            check_count(name, getattr(self, name), least=0)
         if not 0 < self.alpha < 1:
             raise ValueError(f"alpha must lie between 0 and 1, got {self.alpha!r}")
-
-
-def _check_count(name: str, value: Any, *, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
 
 
 def _check_ranking(ids: Sequence[Any], name: str) -> None:

@@ -308,7 +308,7 @@ def evaluate(
     Parameters
     ----------
     y : grades, higher is better.
-    scores : one a row, higher is better.
+    scores : one per row, higher is better.
     qid : query of each row, any hashable values in any order; None makes all rows one query.
     metrics : a text or several: AP, RR, nDCG, P, ERR, each with or without @k; MeanNDCG, tau, swaps.
     policy : "trec", "letor4", "sklearn", "lightgbm", "xgboost", or a `Policy`. The named programs break ties by the

@@ -153,7 +153,7 @@ class RankedLists:
         return np.diff(self.blocks, append=len(self.rank))
 
     def sum(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Sum one value a row to one value a query."""
+        """Sum one value per row to one value per query."""
         total: NDArray[Any] = np.add.reduceat(values, self.starts)
         return total
 
@@ -171,12 +171,7 @@ class RankedLists:
 
 
 def rank_rows(
-    grades: FloatArray,
-    scores: FloatArray,
-    groups: Groups,
-    ties: str,
-    ids: Any,
-    retrieved: NDArray[np.bool_],
+    grades: FloatArray, scores: FloatArray, groups: Groups, ties: str, ids: Any, retrieved: NDArray[np.bool_]
 ) -> RankedLists:
     """Sort rows by query, score from high to low, and the rule for ties: never by their place in the input."""
     if ids is not None:

@@ -146,7 +146,7 @@ def compare_values(
 
     Parameters
     ----------
-    values : ranker -> one value a query, in the same order for all. Queries where a ranker has NaN are left out.
+    values : ranker -> one value per query, in the same order for all. Queries where a ranker has NaN are left out.
     metric : what the values are; a name for the report.
     n_bootstrap : resamples of the queries behind each interval.
     n_permutations : random sign flips of the randomisation test, which is exact where this many cover all of them.
@@ -171,62 +171,66 @@ def compare_values(
     a - b     +0.2750  [0.1000, 0.4000]  0.2500  0.0622     0.2500  0.0622     3       0     1
     """
     names = tuple(values)
-    if not names:
-        raise ValueError("values is empty: name at least one ranker")
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must lie between 0 and 1, got {confidence}")
     matrix = _matrix(values)
     resampled = bootstrap_means(matrix, n_bootstrap, random_state)
-    pairs = _compare_pairs(names, matrix, resampled, n_permutations, confidence, random_state, higher_is_better)
+    differences = _differences(matrix)
     return Comparison(
         names,
         metric,
         dict(zip(names, matrix, strict=True)),
         dict(zip(names, matrix.mean(axis=1).tolist(), strict=True)),
         {name: _percentiles(row, confidence) for name, row in zip(names, resampled, strict=True)},
-        pairs,
+        _pair_comparisons(
+            names,
+            matrix.mean(axis=1),
+            differences if higher_is_better else -differences,
+            [_percentiles(row, confidence) for row in _differences(resampled)],
+            _sign_flip_tests(differences, n_permutations, random_state),
+        ),
         float(confidence),
     )
 
 
-def _compare_pairs(
+def _differences(values: FloatArray) -> FloatArray:
+    """The values of each ranker less those of each later one, one row per pair."""
+    pairs = [values[a] - values[b] for a, b in combinations(range(len(values)), 2)]
+    return np.array(pairs).reshape(len(pairs), values.shape[1])
+
+
+def _pair_comparisons(
     names: tuple[str, ...],
-    matrix: FloatArray,
-    resampled: FloatArray,
-    n_permutations: int,
-    confidence: float,
-    random_state: Any,
-    higher_is_better: bool,
+    means: FloatArray,
+    better: FloatArray,
+    intervals: list[tuple[float, float]],
+    p_random: list[float],
 ) -> tuple[PairComparison, ...]:
-    means = matrix.mean(axis=1)
-    pairs = list(combinations(range(len(names)), 2))
-    differences = np.array([matrix[a] - matrix[b] for a, b in pairs]).reshape(len(pairs), matrix.shape[1])
-    p_random = _sign_flip_tests(differences, n_permutations, random_state)
-    p_t = [paired_t_test(row) for row in differences]
+    """Every two rankers; `better` is above 0 where the first of a pair wins a query."""
+    p_t = [paired_t_test(row) for row in better]
     holm_random, holm_t = holm(p_random), holm(p_t)
-    results = []
-    for i, (a, b) in enumerate(pairs):
-        better = differences[i] if higher_is_better else -differences[i]
-        results.append(
-            PairComparison(
-                names[a],
-                names[b],
-                float(means[a] - means[b]),
-                _percentiles(resampled[a] - resampled[b], confidence),
-                p_random[i],
-                p_t[i],
-                float(holm_random[i]),
-                float(holm_t[i]),
-                int((better > 0).sum()),
-                int((better < 0).sum()),
-                int((better == 0).sum()),
-            )
+    return tuple(
+        PairComparison(
+            names[a],
+            names[b],
+            float(means[a] - means[b]),
+            intervals[i],
+            p_random[i],
+            p_t[i],
+            float(holm_random[i]),
+            float(holm_t[i]),
+            int((better[i] > 0).sum()),
+            int((better[i] < 0).sum()),
+            int((better[i] == 0).sum()),
         )
-    return tuple(results)
+        for i, (a, b) in enumerate(combinations(range(len(names)), 2))
+    )
 
 
 def _matrix(values: Mapping[str, ArrayLike]) -> FloatArray:
-    """Stack the values of the rankers, without the queries that one of them has not."""
+    """Stack the values of the rankers on the queries that all of them have."""
+    if not values:
+        raise ValueError("values is empty: name at least one ranker")
     rows = {name: np.asarray(row, dtype=np.float64) for name, row in values.items()}
     first = next(iter(rows))
     for name, row in rows.items():

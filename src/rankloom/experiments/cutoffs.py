@@ -1,4 +1,4 @@
-"""How good the suggested ends of result lists are, and the numbers behind them."""
+"""How good suggested cut-offs of result lists are, and the numbers behind them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class SearchList(NamedTuple):
 
 
 class CutoffQuality(NamedTuple):
-    """Means over lists that end where it was suggested; `best_f1` is that of the best end of each."""
+    """Means over lists cut where it was suggested; `best_f1` is that of the best cut of each."""
 
     precision: float
     recall: float
@@ -58,7 +58,7 @@ def search_lists(
 
 
 def fit_cutoff(collections: Sequence[Sequence[SearchList]]) -> tuple[float, float, float]:
-    """Learn the chance of a result to be right; every collection counts alike."""
+    """Learn the probability that a result is right; every collection counts alike."""
     X, y, weight = [], [], []
     for lists in collections:
         for scores, bulk, right in lists:
@@ -71,7 +71,7 @@ def fit_cutoff(collections: Sequence[Sequence[SearchList]]) -> tuple[float, floa
 
 
 def judge_cutoff(lists: Sequence[SearchList], numbers: tuple[float, float, float]) -> CutoffQuality:
-    """Precision, recall and F1 of lists that end where it is suggested."""
+    """Precision, recall and F1 of lists cut where it is suggested."""
     values = []
     for scores, bulk, right in lists:
         cut = best_cut(chances(scores[:LOOKED_AT], bulk, numbers))

@@ -68,7 +68,7 @@ class LabeledCollection:
         return np.concatenate(parts, axis=1)
 
     def similarity(self, row: int, weights: FloatArray) -> NDArray[np.float32]:
-        """The weighted sum of the experts of all items to one."""
+        """The weighted similarity of all items to one."""
         total = np.zeros(len(self), dtype=np.float32)
         for number, (name, stored) in enumerate(self.vectors.items()):
             by_distance = np.zeros(len(DISTANCES), dtype=np.float32)
@@ -88,7 +88,7 @@ class LabeledCollection:
         return relevant
 
     def queries(self, n: int, random_state: int = 0) -> IntArray:
-        """Items that can be queries, an even choice: something else is of their class."""
+        """A random choice of items that can be queries: another item is of their class."""
         _, codes, counts = np.unique(self.labels, return_inverse=True, return_counts=True)
         usable = np.flatnonzero(counts[codes] > 1)
         if not len(usable):

@@ -41,7 +41,7 @@ def plot_learning(simulations: Mapping[str, Simulation], path: str | os.PathLike
 
     Parameters
     ----------
-    simulations : one simulation a ranker.
+    simulations : one simulation per ranker.
     path : where to write; the ending chooses the format (PNG, SVG, PDF).
     """
     figure, (left, right) = load_pyplot().subplots(1, 2, figsize=(11, 4.2), layout="constrained")

@@ -29,7 +29,7 @@ class CollectionQuality:
     Parameters
     ----------
     queries : the rows of the queries, with the class of each in `classes`.
-    values : method -> metric -> one value a query.
+    values : method -> metric -> one value per query.
     """
 
     queries: IntArray

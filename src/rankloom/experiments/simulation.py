@@ -58,7 +58,7 @@ class CascadeClicks:
 
 @dataclass(frozen=True, eq=False)
 class Simulation:
-    """What a simulated user saw, one entry a query in the order in which they came.
+    """What a simulated user saw, one entry per query in the order in which they came.
 
     Attributes
     ----------
@@ -163,7 +163,7 @@ def simulate(
         if clicks is None:
             counts[t] = learner.judge(X[top], y[top])
         else:
-            counts[t] = learner.click(X[top], *clicks.clicks(y[top], random))
+            counts[t] = learner.click(X[top], clicks.clicks(y[top], random)[0])
         seconds[t] = process_time() - began
     return Simulation(metric, values, baseline, np.cumsum(seconds), np.cumsum(counts).astype(np.int64))
 
@@ -205,7 +205,7 @@ class _Online:
         self.ranker.partial_fit(X, y)
         return len(y) if len(np.unique(y)) > 1 else 0
 
-    def click(self, X: FloatArray, clicked: IntArray, n_seen: int) -> int:
+    def click(self, X: FloatArray, clicked: IntArray) -> int:
         pairs = skip_above(clicked)
         if len(pairs):
             self.ranker.partial_fit_triplets(X, pairs)
@@ -237,7 +237,7 @@ class _Batch:
             self.since, self.ready = 0, True
         return len(y) if len(np.unique(y)) > 1 else 0
 
-    def click(self, X: FloatArray, clicked: IntArray, n_seen: int) -> int:
+    def click(self, X: FloatArray, clicked: IntArray) -> int:
         """Clicked rows are relevant, rows skipped above the last click are not; those below were hardly seen."""
         last = int(clicked.max(initial=-1)) + 1
         grades = np.zeros(last)

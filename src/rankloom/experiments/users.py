@@ -20,7 +20,7 @@ __all__ = ["STRATEGIES", "UserTrial", "simulate_users"]
 
 @dataclass(frozen=True)
 class _Search:
-    """A search of a simulated user: what was said so far, and the similarities that a strategy may use."""
+    """A search of a simulated user: the marks so far, and the similarities that a strategy may use."""
 
     data: LabeledCollection
     weights: FloatArray
@@ -132,12 +132,12 @@ def simulate_users(
     rounds, per_round : how often users mark, and how many results each time.
     noise : the share of marks that are wrong.
     n_queries : how many users.
-    choose : "top" marks the best results, "telling" those that `engine.suggest` would ask for.
+    choose : "top" marks the best results, "uncertain" those that `engine.suggest` would ask for.
     random_state : which queries, and which marks are wrong.
     progress : called with the number of users done, of all, and a text.
     """
-    if choose not in ("top", "telling"):
-        raise ValueError(f"choose must be 'top' or 'telling', got {choose!r}")
+    if choose not in ("top", "uncertain"):
+        raise ValueError(f"choose must be 'top' or 'uncertain', got {choose!r}")
     unknown = [name for name in strategies if name not in STRATEGIES]
     if unknown:
         raise ValueError(f"unknown strategy {unknown[0]!r}; known are {', '.join(STRATEGIES)}")

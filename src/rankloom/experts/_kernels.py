@@ -50,7 +50,7 @@ def _from_half(typing_context, code):
 
 
 @njit(cache=True, fastmath={"contract", "reassoc", "nsz", "arcp"}, error_model="numpy")
-def _one(row, query):
+def _row_sums(row, query):
     """Sums over the components of a row."""
     zero = np.float32(0.0)
     tiny = np.float32(1e-30)  # 0 / tiny is 0: no branch for 0 / 0
@@ -78,7 +78,7 @@ def _sums(query, query_codes):
     between two rows is the same number whichever of them asks.
     """
     if len(query_codes):
-        _, _, _, norm, _, _, total = _one(query_codes, query)
+        _, _, _, norm, _, _, total = _row_sums(query_codes, query)
         return norm, total
     norm = np.float32(0.0)
     total = np.float32(0.0)
@@ -110,7 +110,7 @@ def fused(codes, wanted, everything, query, query_codes, out, begin, end):
     query_norm, query_total = _sums(query, query_codes)
     for i in range(begin, end):
         row = codes[i] if everything else codes[wanted[i]]
-        city, squares, product, norm, chi, least, total = _one(row, query)
+        city, squares, product, norm, chi, least, total = _row_sums(row, query)
         out[i, 0] = city
         out[i, 1] = np.sqrt(squares)
         out[i, 2] = _cosine(product, norm, query_norm)
@@ -123,7 +123,7 @@ def weighted(codes, query, query_codes, weights, scales, out, begin, end):
     """Add the weighted similarities of the rows from begin to end to `out`."""
     query_norm, query_total = _sums(query, query_codes)
     for i in range(begin, end):
-        city, squares, product, norm, chi, least, total = _one(codes[i], query)
+        city, squares, product, norm, chi, least, total = _row_sums(codes[i], query)
         similarity = np.float32(0.0)
         if weights[0] != 0:
             similarity += weights[0] * np.exp(-city / scales[0])

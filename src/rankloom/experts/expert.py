@@ -15,9 +15,9 @@ from rankloom.features import Features
 
 __all__ = ["FOUR", "EncodedExample", "Expert", "expert_features", "experts_of", "measure_scales"]
 
-# Four distances a descriptor rank better than any one of them.
+# Four distances per descriptor rank better than any one of them.
 FOUR = ("l1", "l2", "cosine", "chi2")
-_PLACES = {name: place for place, name in enumerate(DISTANCES)}
+_COLUMN_OF = {name: column for column, name in enumerate(DISTANCES)}
 _SCALE_QUERIES, _SCALE_ITEMS = 200, 2000
 
 
@@ -134,7 +134,7 @@ def expert_features(
     examples: Sequence[EncodedExample],
     n_items: int,
 ) -> Features:
-    r"""The lazy matrix \(\phi\) of a query by examples: one column an expert, one row an item.
+    r"""The lazy matrix \(\phi\) of a query by examples: one column per expert, one row per item.
 
     The column of an expert is \(\frac12 (\max_e w_e s_e + \sum_e w_e s_e)\) over the examples e, the weights scaled
     to a largest one of 1 and to a sum of 1, less half of the same for examples with negative weights. With one example
@@ -159,7 +159,7 @@ def expert_features(
         if expert.descriptor not in shared:
             vectors = stored[expert.descriptor]
             shared[expert.descriptor] = _Similarities(vectors, seen, scales[expert.descriptor])
-        columns[expert.name] = partial(shared[expert.descriptor].column, _PLACES[expert.distance])
+        columns[expert.name] = partial(shared[expert.descriptor].column, _COLUMN_OF[expert.distance])
     return Features(columns, n_rows=n_items)
 
 

@@ -1,4 +1,7 @@
-"""Media: find picture and video files, read them safely, cut videos into shots, collect the text about them."""
+"""Media: find picture and video files, read them safely, cut videos into shots, collect the text about them.
+
+It knows files and pixels, and nothing of descriptors or collections.
+"""
 
 from rankloom.media.captions import read_captions
 from rankloom.media.errors import MediaError

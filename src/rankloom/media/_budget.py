@@ -34,11 +34,7 @@ class Budget:
     """
 
     def __init__(
-        self,
-        size: int,
-        *,
-        processor: Callable[[], float] = thread_time,
-        clock: Callable[[], float] = monotonic,
+        self, size: int, *, processor: Callable[[], float] = thread_time, clock: Callable[[], float] = monotonic
     ):
         self.size = size
         self.frames = FRAMES + size // BYTES_PER_FRAME

@@ -68,7 +68,7 @@ def bounded(
 ) -> list[str]:
     """The first texts that are wanted, cleaned and each once, so many and so long in all as the limits allow.
 
-    What is cut is told to `warn` in a line that names the origin.
+    What is cut is reported to `warn` in a line that names the origin.
 
     >>> bounded(["a dog", "a  dog", "", "a cat", "a bird"], "a.json", print, max_texts=2)
     a.json: 1 more text left out, the limit is 2 of 50,000 characters

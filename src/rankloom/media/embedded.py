@@ -45,7 +45,7 @@ def embedded_texts(source: Source, warn: Callable[[str], None] = lambda line: No
     """The captions, titles and keywords inside a file, each once; none where the file is broken or has none.
 
     What cameras and programs write into the same fields is left out (`is_caption`). The texts are bounded in number
-    and length; what is cut is told to `warn`.
+    and length; what is cut is reported to `warn`.
     """
     try:
         if not isinstance(source, bytes) and kind_of(source) == "video":

@@ -44,8 +44,7 @@ def kind_of(path: str | os.PathLike[str]) -> Kind | None:
 
 
 def find_files(
-    paths: Iterable[str | os.PathLike[str]] | str | os.PathLike[str],
-    on_error: Callable[[Path, str], None] = _ignore,
+    paths: Iterable[str | os.PathLike[str]] | str | os.PathLike[str], on_error: Callable[[Path, str], None] = _ignore
 ) -> Iterator[MediaFile]:
     """Yield the pictures and videos among files and under folders, by name within each folder, each once.
 

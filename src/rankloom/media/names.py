@@ -17,7 +17,7 @@ _CAMERA = re.compile(
 
 
 def words_of_name(name: str) -> str:
-    """The words of a file or folder name: parted at signs, at camelCase and at digits; camera names give none.
+    """The words of a file or folder name: split at signs, at camelCase and at digits; camera names have none.
 
     >>> words_of_name("old_bridge-atNight02"), words_of_name("IMG_20240131_1200"), words_of_name("HTMLPage")
     ('old bridge at Night 02', '', 'HTML Page')

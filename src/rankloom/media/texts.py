@@ -94,7 +94,7 @@ def _sidecar_texts(path: Path, warn: Callable[[str], None]) -> Iterator[str]:
 
 
 def _json_texts(text: str) -> list[str]:
-    """The texts under telling keys, at any depth."""
+    """The texts under keys that name captions, at any depth."""
     texts: list[str] = []
 
     def visit(value: Any, wanted: bool) -> None:

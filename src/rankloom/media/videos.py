@@ -159,8 +159,8 @@ class _Open:
         frames, length = self.frames, next_frame - self.start
         places = [self.start + (i + 0.5) * length / key_frames for i in range(key_frames)]
         # Nearly black or white frames (fades) say little: they are taken only where there is nothing else.
-        telling = [frame for frame in frames if frame.image.std() >= 8] or frames
-        chosen = {min(telling, key=lambda frame: abs(frame.frame + 0.5 - position)).frame for position in places}
+        detailed = [frame for frame in frames if frame.image.std() >= 8] or frames
+        chosen = {min(detailed, key=lambda frame: abs(frame.frame + 0.5 - position)).frame for position in places}
         kept = tuple(frame for frame in frames if frame.frame in chosen)
         end = next_time - min(END_MARGIN, (next_time - frames[-1].time) / 2)
         return Shot(number, self.start, next_frame - 1, frames[0].time, max(frames[0].time, end), kept)

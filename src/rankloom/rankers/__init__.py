@@ -1,4 +1,7 @@
-"""Rankers: learn from graded rows, score rows. A new ranker is a class and a line in `RANKERS`."""
+"""Learning to rank: rankers learn from graded rows and score rows; a new one is a class and a line in `RANKERS`.
+
+They see arrays and queries, and know nothing of pictures, items, files of data or databases.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,7 @@ from rankloom.rankers.coordinate_ascent import CoordinateAscent
 from rankloom.rankers.imbalanced import ImbalancedRankBoost
 from rankloom.rankers.lambdamart import LambdaMART
 from rankloom.rankers.listwise import ListNet
-from rankloom.rankers.logistic import (
-    FullRankingLogisticRegression,
-    LogisticRegressionRanker,
-    RankingLogisticRegression,
-)
+from rankloom.rankers.logistic import FullRankingLogisticRegression, LogisticRegressionRanker, RankingLogisticRegression
 from rankloom.rankers.margin import MarginRanker
 from rankloom.rankers.online import (
     OnlineConfidenceRanker,

@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 from copy import copy
-from numbers import Integral
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rankloom.core import FloatArray, IntArray
-from rankloom.groups import Preferences
+from rankloom.features import check_costs
+from rankloom.groups import Preferences, check_count, check_number
 from rankloom.rankers import _kernels
-from rankloom.rankers.base import check_number
 
-__all__ = [
-    "LARGEST",
-    "LARGEST_STEP",
-    "PairWeights",
-    "check_choice",
-    "check_costs",
-    "check_count",
-    "distinct",
-    "shares",
-    "truncated",
-]
+__all__ = ["LARGEST", "LARGEST_STEP", "PairWeights", "distinct", "feature_prices", "shares", "truncated"]
 
 LARGEST = 1.0 - 1e-9  # of r: a weak ranker that is always right would get infinite weight (ERRATA B11)
 LARGEST_STEP = float(np.arctanh(LARGEST))  # 10.7
@@ -97,30 +86,16 @@ def shares(values: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
         return np.divide(values - low, width, out=np.zeros_like(values), where=width > 0)
 
 
-def check_count(name: str, value: Any, *, least: int = 1) -> None:
-    """Raise a ValueError unless a parameter is a whole number >= least."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}")
-
-
-def check_choice(name: str, value: Any, known: tuple[str, ...]) -> None:
-    """Raise a ValueError unless value is one of the known ones."""
-    if value not in known:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}; got {value!r}")
-
-
-def check_costs(costs: ArrayLike | None, cost_weight: float, n_features: int) -> FloatArray:
+def feature_prices(costs: ArrayLike | None, cost_weight: float, n_features: int) -> FloatArray:
     """The price of each feature in the objective: its cost over the mean cost, times the weight. Empty for none."""
     check_number("cost_weight", cost_weight)
     if costs is None:
         if cost_weight > 0:
             raise ValueError("cost_weight needs costs, one a feature (Features.cell_costs() measures them)")
         return np.empty(0)
-    checked = np.asarray(costs, dtype=np.float64)
-    if checked.shape != (n_features,):
-        raise ValueError(f"costs must be one number a feature: expected {n_features}, got the shape {checked.shape}")
-    if not (np.isfinite(checked).all() and (checked >= 0).all() and checked.any()):
-        raise ValueError("costs must be finite, not negative and not all 0")
+    checked = check_costs(costs, n_features)
+    if not checked.any():
+        raise ValueError("costs must not all be 0")
     return np.empty(0) if cost_weight == 0 else np.asarray(cost_weight * checked / checked.mean(), dtype=np.float64)
 
 
@@ -131,7 +106,7 @@ def distinct(features: IntArray) -> IntArray:
 
 
 def truncated(ranker: Boosted, n_rounds: int, names: tuple[str, ...]) -> Boosted:
-    """A copy of a boosted ranker with the first entries of the arrays that have one a round."""
+    """A copy of a boosted ranker with the first entries of the arrays that have one per round."""
     check_count("n_rounds", n_rounds, least=0)
     short = copy(ranker)
     for name in names:

@@ -12,7 +12,7 @@ from rankloom.core import FloatArray, IntArray
 from rankloom.groups import Groups, group_rows, preferences
 from rankloom.rankers.base import Problem
 
-__all__ = ["Canonical", "canonical", "hold_out", "part"]
+__all__ = ["Canonical", "canonical", "hold_out", "subset"]
 
 
 class Canonical(NamedTuple):
@@ -79,22 +79,22 @@ def hold_out(problem: Problem, share: float, random_state: Any) -> NDArray[np.bo
         sums = np.zeros(len(problem.groups), dtype=np.uint64)
         np.add.at(sums, codes[rows[new]], key[rows[new]])  # equal rows once: they are like one row of more weight
         queries = queries[np.argsort(sums[queries], kind="stable")]
-        held[rows[np.isin(codes[rows], queries[_some(random, len(queries), share)])]] = True
+        held[rows[np.isin(codes[rows], queries[_sample(random, len(queries), share)])]] = True
         return held
     for grade in np.unique(problem.y[rows]):
         alike = rows[problem.y[rows] == grade]
         alike = alike[np.argsort(key[alike], kind="stable")]
-        held[alike[_some(random, len(alike), share)]] = True
+        held[alike[_sample(random, len(alike), share)]] = True
     return held if len(np.unique(problem.y[held])) > 1 else np.zeros_like(held)
 
 
-def _some(random: Any, n: int, share: float) -> IntArray:
-    """A share of the numbers below n, but not none and not all."""
+def _sample(random: Any, n: int, share: float) -> IntArray:
+    """A random share of the numbers below n: at least one, never all."""
     return np.asarray(random.permutation(n)[: min(max(1, round(share * n)), n - 1)], dtype=np.int64)
 
 
-def part(problem: Problem, rows: NDArray[np.bool_]) -> Problem:
-    """Some rows of a problem."""
+def subset(problem: Problem, rows: NDArray[np.bool_]) -> Problem:
+    """The chosen rows of a problem."""
     codes = problem.groups.codes[rows]
     kept = np.unique(codes)
     groups = group_rows(codes, len(codes))

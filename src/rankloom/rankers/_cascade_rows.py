@@ -66,7 +66,7 @@ class HeldRows:
             losses[moved] = np.maximum(before - self._values(full, y), 0.0)[code[moved]]
         return losses
 
-    def place(self) -> FloatArray:
+    def cut_offs(self) -> FloatArray:
         """Cut-offs for every margin, widest last."""
         losses = self.losses()
         if not losses.any():

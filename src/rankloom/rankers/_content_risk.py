@@ -46,7 +46,7 @@ class Lists(NamedTuple):
 
 
 def prepare(problem: Problem, text: IntArray, make_graph: Callable[[FloatArray], Graph] | None) -> Lists:
-    """Centre and turn the lists with rows of two grades.
+    """Center the lists with rows of two grades, and turn them into coordinates of eigenvectors.
 
     Parameters
     ----------

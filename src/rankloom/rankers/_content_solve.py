@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from rankloom.core import FloatArray, IntArray
 from rankloom.rankers._content_risk import ContentRisk
-from rankloom.rankers._solve import _descend, _direction, _penalized
+from rankloom.rankers._solve import line_search, newton_direction, ridge_objective
 
 __all__ = ["Fit", "cutting_planes", "dual_qp", "sharpen", "smooth"]
 
@@ -68,10 +68,10 @@ def sharpen(risk: ContentRisk, start: FloatArray, tol: float, max_passes: int) -
     ridge = np.ones(risk.n_weights)
     w, width = start, 0.1
     smoothed = risk.smoothed(width)
-    value, gradient = _penalized(smoothed, ridge, w)
+    value, gradient = ridge_objective(smoothed, ridge, w)
     best, lower = Fit(start, np.inf, np.inf, 0), -np.inf
     while risk.n_passes < max_passes and width > 1e-14:
-        step, decrement = _direction(smoothed, ridge, w, gradient)
+        step, decrement = newton_direction(smoothed, ridge, w, gradient)
         sharp, offset = smoothed.sharp_parts(w)
         primal = sharp + 0.5 * float(w @ w)
         taken = sharp - offset - float((gradient - w) @ w)
@@ -81,13 +81,13 @@ def sharpen(risk: ContentRisk, start: FloatArray, tol: float, max_passes: int) -
         best = best._replace(gap=max(best.objective - lower, 0.0))
         if best.gap <= tol * best.objective:
             break
-        moved = _descend(smoothed, ridge, w, value, step, decrement)
+        moved = line_search(smoothed, ridge, w, value, step, decrement)
         if moved is not None:
             w, value, gradient = moved
         if moved is None or decrement <= taken:
             width *= NARROW
             smoothed = risk.smoothed(width)
-            value, gradient = _penalized(smoothed, ridge, w)
+            value, gradient = ridge_objective(smoothed, ridge, w)
     return best
 
 

@@ -14,7 +14,17 @@ from rankloom.core import FloatArray
 from rankloom.rankers import _kernels
 from rankloom.rankers._risks import HingeRisk, Risk
 
-__all__ = ["Solution", "newton", "proximal_newton", "quasi_newton", "smoothed_newton", "sparse_quasi_newton"]
+__all__ = [
+    "Solution",
+    "line_search",
+    "newton",
+    "newton_direction",
+    "proximal_newton",
+    "quasi_newton",
+    "ridge_objective",
+    "smoothed_newton",
+    "sparse_quasi_newton",
+]
 
 NARROW = 0.4  # each width of the smoothed hinge over the one before
 LEAVE = 0.3  # a width is left when its Newton decrement is below this share of its part of the duality gap
@@ -37,20 +47,20 @@ def newton(risk: Risk, ridge: FloatArray, start: FloatArray, tol: float, max_ite
     and takes that step unseen: near the optimum it squares the error.
     """
     w = start
-    value, gradient = _penalized(risk, ridge, w)
+    value, gradient = ridge_objective(risk, ridge, w)
     decrement = np.inf
     for iteration in range(1, max_iter + 1):
-        step, decrement = _direction(risk, ridge, w, gradient)
+        step, decrement = newton_direction(risk, ridge, w, gradient)
         if decrement <= tol * value or decrement <= 1e-300:
             return Solution(w - step, value - decrement / 2, iteration, True, max(decrement, 0.0))
-        moved = _descend(risk, ridge, w, value, step, decrement)
+        moved = line_search(risk, ridge, w, value, step, decrement)
         if moved is None:  # rounding stops the descent: the objective is as low as it gets
             return Solution(w, value, iteration, decrement <= 1e-9 * value, decrement)
         w, value, gradient = moved
     return Solution(w, value, max_iter, False, decrement)
 
 
-def _direction(risk: Risk, ridge: FloatArray, w: FloatArray, gradient: FloatArray) -> tuple[FloatArray, float]:
+def newton_direction(risk: Risk, ridge: FloatArray, w: FloatArray, gradient: FloatArray) -> tuple[FloatArray, float]:
     """Newton's step (to be subtracted) and its decrement."""
     hessian = risk.hessian(w)
     hessian[np.diag_indices_from(hessian)] += ridge
@@ -58,14 +68,14 @@ def _direction(risk: Risk, ridge: FloatArray, w: FloatArray, gradient: FloatArra
     return step, float(gradient @ step)
 
 
-def _descend(
+def line_search(
     risk: Risk, ridge: FloatArray, w: FloatArray, value: float, step: FloatArray, decrement: float
 ) -> tuple[FloatArray, float, FloatArray] | None:
     """Go down along the step, shortened until Armijo's rule holds; None where rounding forbids it."""
     length = 1.0
     while length > 1e-14:
         trial = w - length * step
-        trial_value, gradient = _penalized(risk, ridge, trial)
+        trial_value, gradient = ridge_objective(risk, ridge, trial)
         if trial_value < value and trial_value <= value - 1e-4 * length * decrement:
             return trial, trial_value, gradient
         # The slope along the step goes from -decrement to `slope`: a secant finds about where it is 0.
@@ -75,7 +85,8 @@ def _descend(
     return None
 
 
-def _penalized(risk: Risk, ridge: FloatArray, w: FloatArray) -> tuple[float, FloatArray]:
+def ridge_objective(risk: Risk, ridge: FloatArray, w: FloatArray) -> tuple[float, FloatArray]:
+    """The objective and its gradient."""
     value, gradient = risk.value_gradient(w)
     return value + 0.5 * float(ridge @ (w * w)), gradient + ridge * w
 
@@ -87,12 +98,7 @@ def _solve_positive(matrix: FloatArray, right: FloatArray) -> FloatArray:
     return np.asarray(np.linalg.lstsq(matrix, right, rcond=1e-12)[0])  # no penalty and dependent features
 
 
-def smoothed_newton(
-    smoothed: Callable[[float], HingeRisk],
-    ridge: FloatArray,
-    tol: float,
-    max_iter: int,
-) -> Solution:
+def smoothed_newton(smoothed: Callable[[float], HingeRisk], ridge: FloatArray, tol: float, max_iter: int) -> Solution:
     r"""Minimise a hinge risk plus \(\tfrac12 \sum_i r_i w_i^2\) to a relative duality gap of `tol`.
 
     The hinge of width \(\mu\), \(\max_{0 \le a \le 1} a(1-x) - \mu a^2/2\), is smooth; its slopes \(a\) are a feasible
@@ -109,17 +115,17 @@ def smoothed_newton(
     w = np.zeros(len(ridge))
     width = 1.0
     risk = smoothed(width)
-    value, gradient = _penalized(risk, ridge, w)
+    value, gradient = ridge_objective(risk, ridge, w)
     best = Solution(w, np.inf, 0, False, None)
     lower = -np.inf
     penalized = ridge > 0
     for iteration in range(1, max_iter + 1):
-        step, decrement = _direction(risk, ridge, w, gradient)
+        step, decrement = newton_direction(risk, ridge, w, gradient)
         wider = width
         while decrement > 2.0 * value and wider < 1e6:
             # More than the whole objective to gain: too few margins lie in the curved piece to tell its shape.
             wider /= NARROW
-            step, decrement = _direction(smoothed(wider), ridge, w, gradient)
+            step, decrement = newton_direction(smoothed(wider), ridge, w, gradient)
         sharp, slope = risk.sharp_parts(w)
         primal = sharp + 0.5 * float(ridge @ (w * w))
         rounding = sharp - slope - float((gradient - ridge * w) @ w)
@@ -133,7 +139,7 @@ def smoothed_newton(
         best = best._replace(n_iter=iteration, gap=gap, converged=gap <= tol * best.objective)
         if best.converged:
             break
-        moved = _descend(risk, ridge, w, value, step, decrement)
+        moved = line_search(risk, ridge, w, value, step, decrement)
         if moved is not None:
             w, value, gradient = moved
         if moved is None or (rounding > 0.5 * tol * primal and decrement <= LEAVE * rounding):
@@ -141,16 +147,12 @@ def smoothed_newton(
                 break
             width *= NARROW
             risk = smoothed(width)
-            value, gradient = _penalized(risk, ridge, w)
+            value, gradient = ridge_objective(risk, ridge, w)
     return best
 
 
 def quasi_newton(
-    risk: Risk,
-    penalty: Callable[[FloatArray], tuple[float, FloatArray]],
-    start: FloatArray,
-    tol: float,
-    max_iter: int,
+    risk: Risk, penalty: Callable[[FloatArray], tuple[float, FloatArray]], start: FloatArray, tol: float, max_iter: int
 ) -> Solution:
     """Minimise a risk plus a smooth penalty by L-BFGS."""
 

@@ -6,7 +6,6 @@ import os
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
-from numbers import Real
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -20,16 +19,9 @@ from rankloom.features import Features
 from rankloom.groups import Groups, check_finite, check_grades, check_weights, group_rows
 from rankloom.rankers import _persist
 
-__all__ = ["AdditiveRanker", "LinearRanker", "Problem", "Ranker", "check_number", "warn_nothing_to_learn"]
+__all__ = ["AdditiveRanker", "LinearRanker", "Problem", "Ranker", "warn_nothing_to_learn"]
 
 Weights = Mapping[Hashable, float] | ArrayLike | None
-
-
-def check_number(name: str, value: Any, *, least: float = 0.0, open_below: bool = False) -> None:
-    """Raise a ValueError unless a parameter is a finite number >= least (or > least)."""
-    good = not isinstance(value, bool) and isinstance(value, Real) and np.isfinite(float(value))
-    if not good or value < least or (open_below and value == least):
-        raise ValueError(f"{name} must be a number {'>' if open_below else '>='} {least:g}, got {value!r}")
 
 
 def warn_nothing_to_learn(outcome: str = "all scores are equal") -> None:
@@ -39,7 +31,7 @@ def warn_nothing_to_learn(outcome: str = "all scores are equal") -> None:
 
 
 class Problem(NamedTuple):
-    """The checked arguments of `fit`: rows, grades, queries, one weight a row, one weight a query."""
+    """The checked arguments of `fit`: rows, grades, queries, one weight per row, one weight per query."""
 
     X: FloatArray
     y: FloatArray
@@ -84,10 +76,10 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
         Parameters
         ----------
         X : array of shape (n_rows, n_features), or `Features`
-        y : grades, one a row: integers or floats, higher is better.
+        y : grades, one per row: integers or floats, higher is better.
         qid : the query of each row, any hashable values in any order; None makes all rows one query.
-        sample_weight : one weight a row. A row of weight 2 counts like the same row twice.
-        query_weight : mapping from qid to weight, or one value a row that is constant within each query.
+        sample_weight : one weight per row. A row of weight 2 counts like the same row twice.
+        query_weight : mapping from qid to weight, or one value per row that is constant within each query.
         """
         rows = self._check_rows(X, reset=True)
         if y is None:
@@ -148,7 +140,7 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
         """Score checked rows."""
 
     def _predict_lazy(self, features: Features, qid: Any) -> FloatArray:
-        """Score lazy features; a ranker that can do with fewer cells does."""
+        """Score lazy features; a ranker that needs fewer cells overrides this."""
         return self._predict(self._check_rows(features, reset=False), qid)
 
     def _check_rows(self, X: ArrayLike, *, reset: bool) -> FloatArray:

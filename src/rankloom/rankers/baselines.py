@@ -9,9 +9,9 @@ from sklearn.utils import check_random_state
 
 from rankloom.core import FloatArray
 from rankloom.evaluation.metrics import evaluate_queries, parse_metric
-from rankloom.groups import Preferences, preferences
+from rankloom.groups import Preferences, check_number, preferences
 from rankloom.rankers import _kernels
-from rankloom.rankers.base import LinearRanker, Problem, Ranker, check_number, warn_nothing_to_learn
+from rankloom.rankers.base import LinearRanker, Problem, Ranker, warn_nothing_to_learn
 from rankloom.rankers.margin import unit_grades
 
 __all__ = ["BestFeature", "NaiveBayesRanker", "UniformCombination"]

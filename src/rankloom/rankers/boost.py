@@ -10,26 +10,26 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankloom.core import FloatArray, IntArray
 from rankloom.evaluation.metrics import evaluate, parse_metric
-from rankloom.groups import Groups, Preferences, check_grades, group_rows, preferences
-from rankloom.rankers import _kernels
-from rankloom.rankers._boosting import (
-    LARGEST,
-    PairWeights,
+from rankloom.groups import (
+    Groups,
+    Preferences,
     check_choice,
-    check_costs,
     check_count,
-    distinct,
-    shares,
-    truncated,
+    check_grades,
+    check_number,
+    group_rows,
+    preferences,
 )
-from rankloom.rankers._canonical import hold_out, part
+from rankloom.rankers import _kernels
+from rankloom.rankers._boosting import LARGEST, PairWeights, distinct, feature_prices, shares, truncated
+from rankloom.rankers._canonical import hold_out, subset
 from rankloom.rankers._thresholds import Thresholds
-from rankloom.rankers.base import AdditiveRanker, Problem, Weights, check_number, warn_nothing_to_learn
+from rankloom.rankers.base import AdditiveRanker, Problem, Weights, warn_nothing_to_learn
 
-__all__ = ["RankBoost", "select_features"]
+__all__ = ["FARTHEST", "RankBoost", "select_features"]
 
 _NO_GAIN = 1e-12
-_FARTHEST = 1e100
+FARTHEST = 1e100
 _MOST_COPIES = 100
 _TIE = 1e-10  # gains that differ by less than this share are equal: the first feature wins, whatever the order of rows
 
@@ -131,11 +131,7 @@ class RankBoost(AdditiveRanker):
 
         Parameters
         ----------
-        X : array of shape (n_rows, n_features), or `Features`
-        y : grades, one a row: integers or floats, higher is better.
-        qid : the query of each row, any hashable values in any order; None makes all rows one query.
-        sample_weight : one weight a row. A row of weight 2 counts like the same row twice.
-        query_weight : mapping from qid to weight, or one value a row that is constant within each query.
+        X, y, qid, sample_weight, query_weight : as for `Ranker.fit`.
         validation : rows to watch, `(X, y, qid)`, or `(X, y)` of one query: the rounds after the best `metric` on them
             are dropped.
         """
@@ -147,7 +143,7 @@ class RankBoost(AdditiveRanker):
 
     def _fit(self, problem: Problem) -> None:
         self._check_parameters()
-        price = check_costs(self.costs, self.cost_weight, problem.X.shape[1])
+        price = feature_prices(self.costs, self.cost_weight, problem.X.shape[1])
         problem, watch = self._watch(problem)
         prefs = preferences(problem.y, problem.groups, problem.weight, problem.query_weight)
         rounds: list[tuple[int, float, float, float]] = []
@@ -178,7 +174,7 @@ class RankBoost(AdditiveRanker):
             return problem, None
         rows = np.repeat(np.flatnonzero(held), _copies(problem.weight[held]))
         watch = _Watch(problem.X[rows], problem.y[rows], problem.groups.codes[rows], levels, self.metric)
-        return part(problem, ~held), watch
+        return subset(problem, ~held), watch
 
     def _check_validation(self, validation: Any) -> tuple[FloatArray, FloatArray, Groups]:
         if not isinstance(validation, tuple | list) or len(validation) not in (2, 3):
@@ -302,17 +298,17 @@ class _LinearFeatures:
 
 def _linear(values: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
     """The share of the range, also outside of it; bounded, so that sums of any values are numbers."""
-    return np.clip(shares(values, low, high), -_FARTHEST, _FARTHEST)
+    return np.clip(shares(values, low, high), -FARTHEST, FARTHEST)
 
 
 def _copies(weight: FloatArray) -> IntArray:
-    """How often a watched row counts: a row of weight 2 like two, but metrics know no parts of rows."""
+    """How often a watched row counts: a row of weight 2 like two, but metrics know no fractions of rows."""
     countable = bool((weight == np.round(weight)).all()) and weight.max() <= _MOST_COPIES
     return weight.astype(np.int64) if countable else np.ones(len(weight), dtype=np.int64)
 
 
 def _choose(gains: FloatArray, feature: IntArray, price: FloatArray, used: Any, allowed: Any) -> int | None:
-    """The place of the weak ranker of the largest gain, less its price; None if none has any.
+    """The number of the weak ranker with the largest gain, less its price; None if none has any.
 
     The first is taken at any price, for without it nothing would be ranked.
     """
@@ -374,8 +370,7 @@ def select_features(ranker: Any, n: int) -> IntArray:
     >>> sorted(select_features(RankBoost(n_rounds=50).fit(X, y, qid=qid), 3).tolist())
     [0, 1, 2]
     """
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-        raise ValueError(f"n must be a whole number of at least 1, got {n!r}")
+    check_count("n", n)
     if not hasattr(type(ranker), "used_features"):
         raise ValueError(f"{type(ranker).__name__} does not say which features it uses; boosted and linear rankers do")
     check_is_fitted(ranker)

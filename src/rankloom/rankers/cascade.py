@@ -14,11 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankloom.core import FloatArray, IntArray
 from rankloom.evaluation.metrics import parse_metric
-from rankloom.features import Features
-from rankloom.groups import preferences
-from rankloom.rankers._canonical import hold_out, part
+from rankloom.features import Features, check_costs
+from rankloom.groups import check_number, preferences
+from rankloom.rankers._canonical import hold_out, subset
 from rankloom.rankers._cascade_rows import HeldRows
-from rankloom.rankers.base import AdditiveRanker, Problem, Ranker, check_number, warn_nothing_to_learn
+from rankloom.rankers.base import AdditiveRanker, Problem, Ranker, warn_nothing_to_learn
 from rankloom.rankers.boost import RankBoost
 
 __all__ = ["SoftCascade", "TradeOff"]
@@ -125,8 +125,7 @@ class SoftCascade(Ranker):
         Parameters
         ----------
         X : array of shape (n_rows, n_features), or `Features`, whose costs are then known.
-        y : grades, one a row, higher is better.
-        qid : the query of each row, any hashable values in any order; None makes all rows one query.
+        y, qid : as for `Ranker.fit`.
         """
         self._features = X if isinstance(X, Features) else None
         try:
@@ -139,7 +138,7 @@ class SoftCascade(Ranker):
         self._check_ranker(problem.X.shape[1])
         taught = np.zeros(len(problem.y), dtype=bool)
         taught[preferences(problem.y, problem.groups).rows] = True
-        problem = part(problem, taught)
+        problem = subset(problem, taught)
         if self.ranker is not None and _is_fitted(self.ranker):
             self.ranker_: AdditiveRanker | None = self.ranker
         elif taught.any():
@@ -147,7 +146,7 @@ class SoftCascade(Ranker):
             if not held.any():
                 message = "too few rows to hold out a pair: the ranker learns from all of them, and nothing is cut off"
                 warnings.warn(message, UserWarning, stacklevel=4)
-            learn, problem = part(problem, ~held), part(problem, held)
+            learn, problem = subset(problem, ~held), subset(problem, held)
             made = RankBoost() if self.ranker is None else clone(self.ranker)
             self.ranker_ = made.fit(learn.X, learn.y, qid=learn.groups.codes)
         else:
@@ -187,15 +186,10 @@ class SoftCascade(Ranker):
         return self.ranker_.contribution(j, values)
 
     def _cell_costs(self, width: int) -> FloatArray:
-        costs = np.ones(width)
-        if self.costs is not None:
-            costs = np.asarray(self.costs, dtype=np.float64)
-            if costs.shape != (width,):
-                raise ValueError(f"costs must be one number a feature: expected {width}, got the shape {costs.shape}")
-        elif self._features is not None:
-            costs = self._features.cell_costs()
-        if not (np.isfinite(costs).all() and (costs >= 0).all()):
-            raise ValueError("costs must be finite and not negative")
+        given = self.costs
+        if given is None:
+            given = np.ones(width) if self._features is None else self._features.cell_costs()
+        costs = check_costs(given, width)
         return np.maximum(costs, 1e-12 * (costs.max(initial=0.0) or 1.0))
 
     def _trade(self, problem: Problem) -> None:
@@ -224,12 +218,12 @@ class SoftCascade(Ranker):
             first, second = rows.take(half, halved), rows.take(~half, halved)
             # A half of which the full ranker makes nothing has nothing to lose: it neither places nor judges.
             if first.full_quality() > 0 and second.full_quality() > 0:
-                points += [first.points(second.place(), paid), second.points(first.place(), paid)]
+                points += [first.points(second.cut_offs(), paid), second.points(first.cut_offs(), paid)]
         if not points:
             return
         costs, qualities = np.array(points).transpose(1, 0, 2)
         losses = 1.0 - qualities / qualities[:, -1:]
-        self.all_cuts_ = np.maximum(np.vstack([rows.place(), np.full((1, len(paid)), -np.inf)]), _NEVER)
+        self.all_cuts_ = np.maximum(np.vstack([rows.cut_offs(), np.full((1, len(paid)), -np.inf)]), _NEVER)
         self.curve_costs_, self.curve_quality_ = costs.mean(axis=0), qualities.mean(axis=0)
         self.curve_losses_ = losses.mean(axis=0)
         self.curve_errors_ = losses.std(axis=0) / np.sqrt(len(losses) / 2)

@@ -13,10 +13,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from rankloom.core import FloatArray, IntArray, RankingData
 from rankloom.evaluation.metrics import evaluate
-from rankloom.groups import Groups, check_finite, check_grades, check_weights, group_rows
+from rankloom.groups import Groups, check_finite, check_grades, check_number, check_weights, group_rows
 from rankloom.rankers._content_risk import ContentRisk, Lists, prepare
 from rankloom.rankers._content_solve import Fit, cutting_planes, sharpen, smooth
-from rankloom.rankers.base import Problem, Ranker, Weights, check_number, warn_nothing_to_learn
+from rankloom.rankers.base import Problem, Ranker, Weights, warn_nothing_to_learn
 from rankloom.rankers.margin import NEWTON_LIMIT
 from rankloom.reranking.graph import Graph, Similarity, knn_graph
 from rankloom.reranking.methods import reorder_top
@@ -144,9 +144,7 @@ class ContentAwareRanker(Ranker):
         Parameters
         ----------
         X : array of shape (n_rows, n_features), with text features and visual vectors.
-        y : grades, one a row, higher is better.
-        qid : the query of each row; None makes all rows one query.
-        query_weight : mapping from qid to weight, or one value a row that is constant within each query.
+        y, qid, query_weight : as for `Ranker.fit`.
         """
         return super().fit(X, y, qid, query_weight=query_weight)
 

@@ -96,9 +96,7 @@ class CoordinateAscent(LinearRanker):
 
         Parameters
         ----------
-        X : array of shape (n_rows, n_features)
-        y : grades, one a row, higher is better.
-        qid : the query of each row; None makes all rows one query.
+        X, y, qid : as for `Ranker.fit`.
         """
         return super().fit(X, y, qid)
 
@@ -168,7 +166,7 @@ class CoordinateAscent(LinearRanker):
 
 
 class _End(NamedTuple):
-    """Where a start has led to."""
+    """Where the climb from a start has ended."""
 
     w: FloatArray
     value: float
@@ -327,7 +325,7 @@ class _Lists:
 
 
 def _lists(rows: _StandardRows, metric: Metric, policy: Policy) -> _Lists | None:
-    """Lay out a metric: one list a query, or for graded gains one for each step between two gains of a query."""
+    """Lay out a metric: one list per query, or for graded gains one for each step between two gains of a query."""
     ends = np.append(rows.starts[1:], len(rows.y))
     longest = int((ends - rows.starts).max())
     ranks = np.arange(1, longest + 1)

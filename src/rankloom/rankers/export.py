@@ -15,7 +15,7 @@ import rankloom
 from rankloom.core import FloatArray
 from rankloom.groups import check_finite
 from rankloom.rankers import ImbalancedRankBoost, LinearRanker, RankBoost, Ranker, SoftCascade
-from rankloom.rankers.boost import _FARTHEST
+from rankloom.rankers.boost import FARTHEST
 from rankloom.rankers.imbalanced import RANGES
 
 __all__ = ["GoldenVectors", "elasticsearch_model", "golden_rows", "golden_vectors", "names_of", "onnx_model"]
@@ -119,7 +119,7 @@ def elasticsearch_model(
     feature_names : the names of its features in the feature set of the engine, in the ranker's order.
     name : the name of the model in the engine.
     mean, scale : the scaling that the rows had gone through before the ranker was fitted on them, such as `mean_` and
-        `scale_` of scikit-learn's StandardScaler; one number a feature, or one for all. The engine does it from then.
+        `scale_` of scikit-learn's StandardScaler; one number per feature, or one for all. The engine does it from then.
 
     References
     ----------
@@ -282,7 +282,7 @@ def _contribution(g: _Graph, ranker: Any, j: int) -> str:
     steps = ranker.alphas_[chosen]
     if ranker.weak == "feature":
         share = g.share(j, float(ranker.low_[j]), float(ranker.high_[j]))
-        return g.node("Mul", steps.sum(), g.node("Clip", share, np.float64(-_FARTHEST), np.float64(_FARTHEST)))
+        return g.node("Mul", steps.sum(), g.node("Clip", share, np.float64(-FARTHEST), np.float64(FARTHEST)))
     from onnx import TensorProto
 
     order = np.argsort(ranker.thresholds_[chosen], kind="stable")

@@ -9,19 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankloom.core import FloatArray, IntArray
 from rankloom.features import Features
-from rankloom.groups import Preferences, preferences
+from rankloom.groups import Preferences, check_choice, check_count, check_number, preferences
 from rankloom.rankers import _kernels
-from rankloom.rankers._boosting import (
-    LARGEST,
-    PairWeights,
-    check_choice,
-    check_costs,
-    check_count,
-    distinct,
-    shares,
-    truncated,
-)
-from rankloom.rankers.base import Problem, Ranker, check_number, warn_nothing_to_learn
+from rankloom.rankers._boosting import LARGEST, PairWeights, distinct, feature_prices, shares, truncated
+from rankloom.rankers.base import Problem, Ranker, warn_nothing_to_learn
 
 __all__ = ["ImbalancedRankBoost"]
 
@@ -130,7 +121,7 @@ class ImbalancedRankBoost(Ranker):
 
     def _fit(self, problem: Problem) -> None:
         self._check_parameters()
-        price = check_costs(self.costs, self.cost_weight, problem.X.shape[1])
+        price = feature_prices(self.costs, self.cost_weight, problem.X.shape[1])
         prefs = preferences(problem.y, problem.groups, problem.weight, problem.query_weight)
         rounds: list[tuple[int, bool, float, float, float, float, float]] = []
         if len(prefs.rows):

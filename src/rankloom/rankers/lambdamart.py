@@ -107,10 +107,7 @@ class LambdaMART(Ranker):
 
         Parameters
         ----------
-        X : array of shape (n_rows, n_features)
-        y : grades, one a row, higher is better.
-        qid : the query of each row, any hashable values in any order; None makes all rows one query.
-        query_weight : mapping from qid to weight, or one value a row that is constant within each query.
+        X, y, qid, query_weight : as for `Ranker.fit`.
         """
         return super().fit(X, y, qid, query_weight=query_weight)
 

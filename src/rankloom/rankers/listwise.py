@@ -103,13 +103,7 @@ class ListNet(NetworkRanker):
     grades_are_ordinal = False
 
     def __init__(
-        self,
-        hidden: int = 0,
-        nu: float = 1e-3,
-        *,
-        tol: float = 1e-7,
-        max_iter: int = 1000,
-        random_state: Any = 0,
+        self, hidden: int = 0, nu: float = 1e-3, *, tol: float = 1e-7, max_iter: int = 1000, random_state: Any = 0
     ):
         self.hidden = hidden
         self.nu = nu

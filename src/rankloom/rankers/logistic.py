@@ -86,13 +86,7 @@ class RankingLogisticRegression(MarginRanker):
     penalty = "l2"
 
     def __init__(
-        self,
-        nu: float = 1.0,
-        shift: str = "query",
-        *,
-        normalize: str = "pairs",
-        tol: float = 1e-8,
-        max_iter: int = 200,
+        self, nu: float = 1.0, shift: str = "query", *, normalize: str = "pairs", tol: float = 1e-8, max_iter: int = 200
     ):
         self.nu = nu
         self.shift = shift

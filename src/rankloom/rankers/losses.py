@@ -43,17 +43,10 @@ def _logistic_curvature(x: FloatArray) -> FloatArray:
 
 LOSSES: dict[str, MarginLoss] = {
     "logistic": MarginLoss(
-        "logistic",
-        lambda x: np.logaddexp(0.0, -x),
-        lambda x: -expit(-x),
-        _logistic_curvature,
-        subadditive=True,
+        "logistic", lambda x: np.logaddexp(0.0, -x), lambda x: -expit(-x), _logistic_curvature, subadditive=True
     ),
     "hinge": MarginLoss(
-        "hinge",
-        lambda x: np.maximum(0.0, 1.0 - x),
-        lambda x: np.where(x < 1.0, -1.0, 0.0),
-        subadditive=True,
+        "hinge", lambda x: np.maximum(0.0, 1.0 - x), lambda x: np.where(x < 1.0, -1.0, 0.0), subadditive=True
     ),
     "squared_hinge": MarginLoss(
         "squared_hinge",
@@ -61,12 +54,7 @@ LOSSES: dict[str, MarginLoss] = {
         lambda x: -2.0 * np.maximum(0.0, 1.0 - x),
         lambda x: np.where(x < 1.0, 2.0, 0.0),
     ),
-    "exponential": MarginLoss(
-        "exponential",
-        lambda x: np.exp(-x),
-        lambda x: -np.exp(-x),
-        lambda x: np.exp(-x),
-    ),
+    "exponential": MarginLoss("exponential", lambda x: np.exp(-x), lambda x: -np.exp(-x), lambda x: np.exp(-x)),
 }
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from rankloom.core import FloatArray
-from rankloom.groups import Preferences, preferences
+from rankloom.groups import Preferences, check_number, preferences
 from rankloom.rankers import _kernels
 from rankloom.rankers._risks import PairRisk, PointRisk, Risk, pair_risk
 from rankloom.rankers._solve import (
@@ -28,7 +28,7 @@ from rankloom.rankers._solve import (
     smoothed_newton,
     sparse_quasi_newton,
 )
-from rankloom.rankers.base import LinearRanker, Problem, check_number, warn_nothing_to_learn
+from rankloom.rankers.base import LinearRanker, Problem, warn_nothing_to_learn
 from rankloom.rankers.losses import LOSSES, MarginLoss, get_loss
 
 __all__ = ["MarginRanker", "median_shift", "unit_grades"]

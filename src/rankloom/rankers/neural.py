@@ -18,11 +18,11 @@ from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
 from rankloom.core import FloatArray
-from rankloom.groups import Preferences, preferences
+from rankloom.groups import Preferences, check_count, check_number, preferences
 from rankloom.rankers._canonical import canonical
 from rankloom.rankers._risks import Risk
 from rankloom.rankers._solve import Solution, newton, quasi_newton
-from rankloom.rankers.base import Problem, Ranker, check_number, warn_nothing_to_learn
+from rankloom.rankers.base import Problem, Ranker, warn_nothing_to_learn
 from rankloom.rankers.margin import NEWTON_LIMIT
 
 __all__ = ["NetworkRanker", "NetworkRisk", "ScoreRisk", "ScoringNetwork"]
@@ -38,7 +38,7 @@ class ScoreRisk(Risk, Protocol):
 class ScoringNetwork(NamedTuple):
     r"""Scores \(f(x) = \lambda \cdot x\), or \(\sum_k v_k \tanh(u_k \cdot x + b_k)\) with `hidden` units.
 
-    All weights are one vector: \(\lambda\), or \(u\) (a row a feature), \(b\) and \(v\) one after another. The output
+    All weights are one vector: \(\lambda\), or \(u\) (a row per feature), \(b\) and \(v\) one after another. The output
     has no bias: a ranking would not see it.
     """
 
@@ -203,7 +203,6 @@ class NetworkRanker(Ranker):
         return ScoringNetwork(*self.hidden_coef_.shape).scores((X - self.mean_) / self.scale_, weights)
 
     def _check_parameters(self) -> None:
-        if not (isinstance(self.hidden, int | np.integer) and self.hidden >= 0):
-            raise ValueError(f"hidden must be a whole number >= 0, got {self.hidden!r}")
+        check_count("hidden", self.hidden, least=0)
         check_number("nu", self.nu)
         check_number("max_iter", self.max_iter, least=1)

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from rankloom.core import FloatArray, IntArray
+from rankloom.groups import check_number
 from rankloom.rankers import _kernels
-from rankloom.rankers.base import check_number
 from rankloom.rankers.streaming import OnlineRanker
 
 __all__ = [
@@ -50,7 +50,7 @@ class OnlinePerceptronRanker(_FirstOrderRanker):
         the latest noise).
     n_epochs : passes of `fit` over the data.
     max_pairs : a query with more preferences than this is sampled, with replacement.
-    init : weights to start from: a linear ranker, or one number a feature.
+    init : weights to start from: a linear ranker, or one number per feature.
     reference : fixed weights to compare with in `report()`.
     random_state : seed of the order and of the sample of preferences.
 
@@ -103,13 +103,7 @@ class OnlinePassiveAggressiveRanker(_FirstOrderRanker):
     ----------
     C : how much one preference may change the weights.
     squared : False is OPAR-I (hinge loss, the first \(\lambda\)), True is OPAR-II (squared hinge loss, the second).
-    average : whether `coef_` is the mean of the weights over all rounds (`last_coef_` are the last ones, which follow
-        the latest noise).
-    n_epochs : passes of `fit` over the data.
-    max_pairs : a query with more preferences than this is sampled, with replacement.
-    init : weights to start from: a linear ranker, or one number a feature.
-    reference : fixed weights to compare with in `report()`.
-    random_state : seed of the order and of the sample of preferences.
+    average, n_epochs, max_pairs, init, reference, random_state : as for `OnlinePerceptronRanker`.
 
     References
     ----------
@@ -166,13 +160,7 @@ class OnlineGradientDescentRanker(_FirstOrderRanker):
     ----------
     eta : the learning rate.
     decay : 0 keeps the rate constant (the paper's), 0.5 is Zinkevich's.
-    average : whether `coef_` is the mean of the weights over all rounds (`last_coef_` are the last ones, which follow
-        the latest noise).
-    n_epochs : passes of `fit` over the data.
-    max_pairs : a query with more preferences than this is sampled, with replacement.
-    init : weights to start from: a linear ranker, or one number a feature.
-    reference : fixed weights to compare with in `report()`.
-    random_state : seed of the order and of the sample of preferences.
+    average, n_epochs, max_pairs, init, reference, random_state : as for `OnlinePerceptronRanker`.
 
     References
     ----------
@@ -230,13 +218,7 @@ class OnlineConfidenceRanker(OnlineRanker):
     ----------
     r : how little one preference may change weights and confidence.
     full : whether the covariance is a full matrix (and a round costs the square of the features) or a diagonal.
-    average : whether `coef_` is the mean of the weights over all rounds (`last_coef_` are the last ones, which follow
-        the latest noise).
-    n_epochs : passes of `fit` over the data.
-    max_pairs : a query with more preferences than this is sampled, with replacement.
-    init : weights to start from: a linear ranker, or one number a feature.
-    reference : fixed weights to compare with in `report()`.
-    random_state : seed of the order and of the sample of preferences.
+    average, n_epochs, max_pairs, init, reference, random_state : as for `OnlinePerceptronRanker`.
 
     References
     ----------

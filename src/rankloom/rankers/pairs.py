@@ -44,13 +44,7 @@ def _canonical_order(X: FloatArray, y: FloatArray) -> IntArray:
 
 
 def sample_triplets(
-    y: ArrayLike,
-    qid: Any = None,
-    *,
-    negatives: int = 10,
-    epochs: int = 1,
-    batch: int = 100_000,
-    random_state: Any = 0,
+    y: ArrayLike, qid: Any = None, *, negatives: int = 10, epochs: int = 1, batch: int = 100_000, random_state: Any = 0
 ) -> Iterator[IntArray]:
     """Generate preferences of a large table, batch by batch: every row with a lower one, against sampled lower rows.
 

@@ -42,13 +42,7 @@ class RankSVM(MarginRanker):
     shift = "none"
 
     def __init__(
-        self,
-        nu: float = 1.0,
-        loss: str = "hinge",
-        *,
-        normalize: str = "pairs",
-        tol: float = 1e-5,
-        max_iter: int = 500,
+        self, nu: float = 1.0, loss: str = "hinge", *, normalize: str = "pairs", tol: float = 1e-5, max_iter: int = 500
     ):
         self.nu = nu
         self.loss = loss

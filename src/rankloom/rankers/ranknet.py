@@ -19,8 +19,8 @@ class RankNet(NetworkRanker):
     .. math:: \sum_q \sum_{j \succ_q k} \log\bigl(1 + e^{-(f_j - f_k)}\bigr) + \nu \|w\|^2,
 
     the cross entropy of the paper where the preferred row is preferred for certain. The loss of all pairs and its
-    gradient by score take time proportional to the rows, and one backpropagation a row, not a pair. With linear scores
-    this is `FullRankingLogisticRegression`; hidden units (of tanh; their biases are not in the penalty) find
+    gradient by score take time proportional to the rows, and one backpropagation per row, not per pair. With linear
+    scores this is `FullRankingLogisticRegression`; hidden units (of tanh; their biases are not in the penalty) find
     interactions of features, by L-BFGS to a minimum near a random start, on features that are standardised inside.
 
     Parameters
@@ -42,7 +42,7 @@ class RankNet(NetworkRanker):
     ----------
     C. Burges, T. Shaked, E. Renshaw, A. Lazier, M. Deeds, N. Hamilton and G. Hullender, Learning to rank using gradient
     descent, ICML 2005, eq. 3 with target probability 1; C. J. C. Burges, From RankNet to LambdaRank to LambdaMART: an
-    overview, MSR-TR-2010-82, section 2.1 (one backpropagation a row).
+    overview, MSR-TR-2010-82, section 2.1 (one backpropagation per row).
 
     Examples
     --------

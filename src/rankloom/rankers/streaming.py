@@ -13,9 +13,9 @@ from sklearn.utils import check_random_state, metadata_routing
 from sklearn.utils.validation import check_is_fitted
 
 from rankloom.core import FloatArray, IntArray
-from rankloom.groups import check_grades, group_rows
+from rankloom.groups import check_grades, check_number, group_rows
 from rankloom.rankers import _kernels
-from rankloom.rankers.base import LinearRanker, Problem, check_number
+from rankloom.rankers.base import LinearRanker, Problem
 from rankloom.rankers.pairs import query_pairs
 
 __all__ = ["OnlineRanker", "OnlineReport"]
@@ -85,9 +85,7 @@ class OnlineRanker(LinearRanker):
 
         Parameters
         ----------
-        X : array of shape (n_rows, n_features)
-        y : grades, one a row, higher is better.
-        qid : the query of each row; None makes all rows one query.
+        X, y, qid : as for `Ranker.fit`.
         """
         self._forget()
         return super().fit(X, y, qid)

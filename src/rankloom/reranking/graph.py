@@ -18,7 +18,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from rankloom.core import FloatArray, IntArray
-from rankloom.groups import check_finite
+from rankloom.groups import check_count, check_finite
 
 __all__ = [
     "SIMILARITIES",
@@ -319,8 +319,7 @@ def _matrix(vectors: ArrayLike, name: str) -> FloatArray:
 
 
 def _count(n_neighbors: Any, n: int) -> int:
-    if isinstance(n_neighbors, bool) or not isinstance(n_neighbors, int | np.integer) or n_neighbors < 1:
-        raise ValueError(f"n_neighbors must be a whole number >= 1, got {n_neighbors!r}")
+    check_count("n_neighbors", n_neighbors)
     return min(int(n_neighbors), max(n - 1, 0))
 
 

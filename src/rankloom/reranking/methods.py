@@ -17,7 +17,7 @@ from scipy.linalg import solve
 from scipy.sparse.linalg import cg
 
 from rankloom.core import FloatArray
-from rankloom.groups import check_finite, group_rows
+from rankloom.groups import check_choice, check_count, check_finite, check_number, group_rows
 from rankloom.reranking.graph import Graph, Similarity, knn_graph
 from rankloom.reranking.spherical import solve_spherical
 
@@ -112,10 +112,8 @@ def bayesian_rerank(
     [0.7, 0.32, 0.48, 0.9]
     """
     text = _list(scores, graph)
-    if not (np.isfinite(strength) and strength > 0):
-        raise ValueError(f"strength must be a number > 0, got {strength!r}")
-    if distance not in ("point", "preference"):
-        raise ValueError(f"distance must be 'point' or 'preference', got {distance!r}")
+    check_number("strength", strength, open_below=True)
+    check_choice("distance", distance, ("point", "preference"))
     mean, deviation, standard = _standard(text)
     if deviation == 0.0:
         return text
@@ -162,12 +160,7 @@ def pseudo_relevance_feedback(
     >>> pseudo_relevance_feedback([4.0, 3.0, 2.0, 1.0], [[0.0], [5.0], [0.1], [5.1]], n_examples=1).round(2).tolist()
     [3.81, 2.19, 2.81, 1.19]
     """
-    text = np.array(scores, dtype=np.float64)
-    rows = np.asarray(vectors, dtype=np.float64)
-    if text.ndim != 1 or rows.ndim != 2 or len(rows) != len(text):
-        raise ValueError(f"one score and one vector an item were expected, got the shapes {text.shape}, {rows.shape}")
-    check_finite(text, "scores")
-    check_finite(rows, "vectors")
+    text, rows = _scores_and_vectors(scores, vectors)
     if not 0.0 <= weight <= 1.0 or n_examples < 1:
         raise ValueError(f"weight must be from 0 to 1 and n_examples >= 1, got {weight!r} and {n_examples!r}")
     mean, deviation, standard = _standard(text)
@@ -237,7 +230,7 @@ def rerank(
 
     Parameters
     ----------
-    scores : what `ranker.predict` gave, one score a row.
+    scores : what `ranker.predict` gave, one score per row.
     vectors : the visual vector of each row.
     qid : the query of each row; None makes all rows one list.
     method : a name of `RERANKERS`, or a function of the scores of a list and its `Graph`.
@@ -251,16 +244,11 @@ def rerank(
     >>> rerank([1.0, 0.0, 0.5, 0.9], vectors, method="visual_rank", n_neighbors=2).argsort()[::-1].tolist()
     [1, 2, 0, 3]
     """
-    text = np.array(scores, dtype=np.float64)
-    rows = np.asarray(vectors, dtype=np.float64)
-    if text.ndim != 1 or rows.ndim != 2 or len(rows) != len(text):
-        raise ValueError(f"one score and one vector a row were expected, got the shapes {text.shape} and {rows.shape}")
-    check_finite(text, "scores")
-    check_finite(rows, "vectors")
+    text, rows = _scores_and_vectors(scores, vectors)
     if isinstance(method, str) and method not in RERANKERS:
         raise ValueError(f"unknown reranker {method!r}; known are {', '.join(RERANKERS)}, or give a function")
-    if candidates is not None and candidates < 1:
-        raise ValueError(f"candidates must be None or a whole number >= 1, got {candidates!r}")
+    if candidates is not None:
+        check_count("candidates", candidates)
     function = RERANKERS[method] if isinstance(method, str) else method
 
     def of_list(of_query: FloatArray, chosen: FloatArray) -> FloatArray:
@@ -296,6 +284,16 @@ def reorder_top(
         reordered[top].min() - max(scores[top[-1]] - scores[rest[0]], 1e-6 * float(np.ptp(scores)) or 1.0) + below
     )
     return reordered
+
+
+def _scores_and_vectors(scores: ArrayLike, vectors: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    text = np.array(scores, dtype=np.float64)
+    rows = np.asarray(vectors, dtype=np.float64)
+    if text.ndim != 1 or rows.ndim != 2 or len(rows) != len(text):
+        raise ValueError(f"one score and one vector an item were expected, got the shapes {text.shape}, {rows.shape}")
+    check_finite(text, "scores")
+    check_finite(rows, "vectors")
+    return text, rows
 
 
 def _list(scores: ArrayLike, graph: Graph) -> FloatArray:

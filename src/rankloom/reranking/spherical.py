@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg import eigh, eigh_tridiagonal
 
 from rankloom.core import FloatArray
-from rankloom.groups import check_finite
+from rankloom.groups import check_finite, check_number
 from rankloom.reranking.graph import Graph
 
 __all__ = ["Root", "Spectrum", "SphericalSolution", "secular_root", "solve_spherical", "spectrum"]
@@ -165,7 +165,7 @@ def solve_spherical(
     Parameters
     ----------
     graph : the graph, whose Laplacian is \(L\).
-    c : one number an item.
+    c : one number per item.
     gamma : how much smoothness counts, >= 0.
     spectrum : what `spectrum(graph)` gave.
     tol : largest residual over \(\|c\|\) that a Krylov space may leave.
@@ -190,8 +190,7 @@ def solve_spherical(
     if not len(graph):
         raise ValueError("the graph has no item: there is no unit vector")
     check_finite(scores, "c")
-    if not (np.isfinite(gamma) and gamma >= 0):
-        raise ValueError(f"gamma must be a number >= 0, got {gamma!r}")
+    check_number("gamma", gamma)
     largest = float(np.abs(scores).max())
     if largest == 0.0:
         return _Problem(graph, scores, gamma, tol, 1.0).certified(

@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.text import storage
-from rankloom.text.postings import Ints, Longs, Occurrences, Segment, Tokens
+from rankloom.text.postings import Ints, Longs, Occurrences, Segment, TermNumbers, Tokens
 from rankloom.text.query import TextQuery, parse_query
 from rankloom.text.stemming import stem
 from rankloom.text.tokens import Phrase, place_terms
-from rankloom.text.vocabulary import TermNumbers
 
 __all__ = ["K1", "MOST_EXPANSIONS", "B", "TextIndex"]
 
@@ -53,7 +52,7 @@ class _State:
 
     @cached_property
     def norms(self) -> Scores:
-        """k1 (1 - b + b |p| / mean length), an entry an item."""
+        """k1 (1 - b + b |p| / mean length), an entry per item."""
         mean = float(self.lengths[: self.counted].sum(dtype=np.int64)) / max(self.n_texts, 1)
         return (K1 * (1.0 - B) + self.lengths * (K1 * B / max(mean, 1.0))).astype(np.float32)
 
@@ -130,7 +129,7 @@ class TextIndex:
 
     @property
     def n_items(self) -> int:
-        """The largest item it has heard of."""
+        """The largest item number that it knows."""
         return len(self._state.lengths)
 
     @property
@@ -273,7 +272,7 @@ class TextIndex:
     # On disk ---------------------------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str], stamp: str = "") -> None:
-        """Write it to a file, at once or not at all. `stamp` may say which texts it was made from."""
+        """Write it to a file, whole or not at all. `stamp` may say which texts it was made from."""
         state = self._state
         segment = _merged(state.segments)
         terms = [self._vocabulary.terms[number] for number in segment.terms]

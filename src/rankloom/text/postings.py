@@ -1,22 +1,49 @@
-"""Postings: for every term the rows that have it, how often, and where. Arrays that never change once made."""
+"""Numbers of terms, and postings: for every term the rows that have it, how often, and where."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Ints", "Longs", "Occurrences", "Segment", "Tokens"]
+__all__ = ["Ints", "Longs", "Occurrences", "Segment", "TermNumbers", "Tokens"]
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 
 
+class TermNumbers:
+    """Terms and their numbers, in the order in which they came; it only grows."""
+
+    def __init__(self, terms: Iterable[str] = ()):
+        self.terms = list(terms)
+        self.numbers = {term: number for number, term in enumerate(self.terms)}
+        self._sorted: list[str] = []
+
+    def number(self, term: str) -> int:
+        """The number of a term, a new one if need be."""
+        number = self.numbers.get(term)
+        if number is None:
+            number = self.numbers[term] = len(self.terms)
+            self.terms.append(term)  # after its number, which a search in another thread may ask for
+        return number
+
+    def starting(self, prefix: str) -> list[int]:
+        """The numbers of the terms that start so, in their alphabetical order."""
+        ordered = self._sorted
+        if len(ordered) != len(self.terms):
+            ordered = self._sorted = sorted(ordered + self.terms[len(ordered) :])
+        first = bisect_left(ordered, prefix)
+        end = bisect_left(ordered, prefix + chr(0x10FFFF), lo=first)
+        return [self.numbers[term] for term in ordered[first:end]]
+
+
 class Tokens(NamedTuple):
-    """One entry an occurrence: the number of the term, the row of the item, the place in its texts."""
+    """One entry per occurrence: the number of the term, the row of the item, the place in its texts."""
 
     terms: Ints
     rows: Ints
@@ -32,7 +59,7 @@ class Occurrences(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Segment:
-    """The postings of some items in compressed rows: 8 bytes a posting, and 4 an occurrence.
+    """The postings of some items in compressed rows: 8 bytes per posting, and 4 per occurrence.
 
     Parameters
     ----------
@@ -88,7 +115,7 @@ class Segment:
         return sum(int(getattr(self, field.name).nbytes) for field in fields(self))
 
     def tokens(self, chosen: NDArray[np.bool_] | None = None) -> Tokens:
-        """The occurrences in all rows, or in those that are chosen by a flag a row."""
+        """The occurrences in all rows, or in those that are chosen by a flag per row."""
         terms = np.repeat(self.terms, self.frequencies)
         if chosen is None:
             return Tokens(np.repeat(terms, self.counts), np.repeat(self.rows, self.counts), self.places)
@@ -98,7 +125,7 @@ class Segment:
         return Tokens(np.repeat(terms[keep], counts), np.repeat(self.rows[keep], counts), places)
 
     def only(self, chosen: NDArray[np.bool_]) -> Segment:
-        """The postings of the rows that are chosen by a flag a row."""
+        """The postings of the rows that are chosen by a flag per row."""
         keep = chosen[self.rows]
         starts = np.concatenate(([0], np.cumsum(keep)))[self.starts]
         places_until = np.concatenate(([0], np.cumsum(np.where(keep, self.counts, 0), dtype=np.int64)))
@@ -145,7 +172,7 @@ class Segment:
         return Occurrences(rows[starts[:-1]], np.diff(starts).astype(np.int32))
 
     def _placed(self, term: int, offset: int) -> Longs:
-        """A number an occurrence, ascending: the row times 2^32 plus where its phrase would start."""
+        """A number per occurrence, ascending: the row times 2^32 plus where its phrase would start."""
         at = self._at(term)
         if at is None:
             return np.empty(0, np.int64)

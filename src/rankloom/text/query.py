@@ -82,6 +82,6 @@ def parse_query(text: str) -> TextQuery:
 
 
 def _prefix(word: str) -> tuple[str, str]:
-    """What stands before the last word, and that word if a star follows it; else all, and nothing."""
+    """The text before the last word, and that word, if a star follows it; else all of the text and nothing."""
     star = _STAR.search(word)
     return (word, "") if star is None else last_word(word[: star.start()])

@@ -109,7 +109,7 @@ def tokenize(text: str) -> list[str]:
 
 
 def place_terms(text: str) -> PlacedTerms:
-    """The terms of `tokenize` with their places: a word takes one, a run or a word of Hangul one a character."""
+    """The terms of `tokenize` with their places: a word takes one, a run or a word of Hangul one per character."""
     if text.isascii():
         words = list(map(stem, _ASCII_WORDS.findall(fold(text))))
         return PlacedTerms(words, list(range(len(words))), len(words))
@@ -251,7 +251,7 @@ class _Table(dict[int, str]):
 
 
 class _Clean(_Table):
-    """What a character becomes; nothing for those that one does not see."""
+    """What a character becomes; nothing for invisible ones."""
 
     def value(self, code: int) -> str:
         letter = chr(code)
@@ -266,7 +266,7 @@ class _Clean(_Table):
 
 
 class _Classes(_Table):
-    """w in words, h in scripts without spaces, k Hangul, m mark, and a space for what parts words."""
+    """w in words, h in scripts without spaces, k Hangul, m mark, and a space for what separates words."""
 
     def value(self, code: int) -> str:
         letter = chr(code)

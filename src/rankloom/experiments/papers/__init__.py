@@ -1,6 +1,6 @@
-"""Published results as data, and what reproduces them.
+"""The experiments of the papers: published results as data, and what measures them again.
 
-They may use all of the library below `experiments`, and know nothing of the command line.
+They know rankers, concepts and labeled collections, and nothing of the command line.
 """
 
 from typing import NamedTuple

@@ -54,7 +54,7 @@ class ConceptOutputs:
 
 
 class Point(NamedTuple):
-    """A ranking of the test items: cells computed an item, seconds for all items, and AP at each depth."""
+    """A ranking of the test items: cells computed per item, seconds for all items, and AP at each depth."""
 
     evaluations: float
     seconds: float
@@ -100,7 +100,7 @@ class CascadeReport:
         return savings
 
     def at_the_end(self, method: str) -> tuple[float, dict[str, float]]:
-        """Evaluations an item and AP at each depth after all rounds, as means over the concepts."""
+        """Evaluations per item and AP at each depth after all rounds, as means over the concepts."""
         last = [curve[-1] for curve in self.curves[method].values()]
         means = {metric: sum(point.quality[metric] for point in last) / len(last) for metric in DEPTHS}
         return sum(point.evaluations for point in last) / len(last), means
@@ -165,12 +165,7 @@ def _not_worse(report: CascadeReport, cost: float) -> float:
 
 
 def generated_concepts(
-    n_concepts: int = 20,
-    n_items: int = 30_000,
-    n_models: int = 200,
-    *,
-    work: bool = True,
-    random_state: Any = 0,
+    n_concepts: int = 20, n_items: int = 30_000, n_models: int = 200, *, work: bool = True, random_state: Any = 0
 ) -> Iterator[ConceptOutputs]:
     """Concepts of different rarity and difficulty whose weak models cost real time, unless `work` is False.
 

@@ -22,23 +22,8 @@ from threadpoolctl import threadpool_limits
 
 from rankloom.core import FloatArray, RankingData
 from rankloom.evaluation.metrics import Policy, evaluate, evaluate_queries
-from rankloom.experiments.papers._flickr8k import BM25, Flickr8k, Task, caption_task, principal_components, word_task
-from rankloom.experiments.papers.content_aware_report import (
-    BEST_DEPTHS,
-    DEPTHS,
-    METHODS,
-    PAPER,
-    PAPER_METHODS,
-    RERANKED,
-    TABLE_DEPTHS,
-    TEXT,
-    CarReport,
-    Gain,
-    Setting,
-    SettingResult,
-    findings,
-    verdicts,
-)
+from rankloom.experiments.papers.content_aware_report import DEPTHS, METHODS, CarReport, Setting, SettingResult
+from rankloom.experiments.papers.flickr8k import BM25, Flickr8k, Task, caption_task, principal_components, word_task
 from rankloom.groups import group_rows
 from rankloom.model_selection.selection import select
 from rankloom.rankers import ContentAwareRanker, ListNet, RankSVM
@@ -46,27 +31,7 @@ from rankloom.rankers.content_aware import select_content_aware
 from rankloom.reranking.graph import Graph, knn_graph
 from rankloom.reranking.methods import bayesian_rerank, pseudo_relevance_feedback, smooth_scores, visual_rank
 
-__all__ = [
-    "BEST_DEPTHS",
-    "DEPTHS",
-    "GAMMAS",
-    "METHODS",
-    "PAPER",
-    "PAPER_METHODS",
-    "RERANKED",
-    "TABLE_DEPTHS",
-    "TASKS",
-    "TEXT",
-    "CarReport",
-    "Gain",
-    "Setting",
-    "SettingResult",
-    "Split",
-    "findings",
-    "run",
-    "split_queries",
-    "verdicts",
-]
+__all__ = ["GAMMAS", "TASKS", "Split", "run", "split_queries"]
 
 TASKS: dict[str, Callable[[Flickr8k, np.random.RandomState], Task]] = {"words": word_task, "captions": caption_task}
 GAMMAS = (0.0, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
@@ -94,7 +59,7 @@ class Split(NamedTuple):
 
 
 def split_queries(queries: Sequence[str], n_train: int, n_validation: int, random: np.random.RandomState) -> Split:
-    """Part queries at random; what is left after training and the two validation parts is the test part."""
+    """Split queries at random; what is left after training and the two validation parts is the test part."""
     needed = n_train + 2 * n_validation
     if len(queries) <= needed:
         raise ValueError(f"{needed} queries to train and validate leave none of {len(queries)} to test on")
@@ -175,8 +140,8 @@ def _run_task(
             fold = _Fold(task, split._replace(train=split.train[:size]))
             text = _text_rankers(fold)
             for name in vectors:
-                sight = _Sight(graphs[name], small[name], vectors[name])
-                tested[Setting(task_name, name, size)] = _test(fold, text, sight)
+                pictures = _VisualData(graphs[name], small[name], vectors[name])
+                tested[Setting(task_name, name, size)] = _test(fold, text, pictures)
     return tested
 
 
@@ -200,7 +165,7 @@ class _Fold:
         return RankingData(np.hstack([data.X, extra[self.task.image[rows]]]), data.y, data.qid)
 
 
-class _Sight(NamedTuple):
+class _VisualData(NamedTuple):
     """The graph of each query, the vectors behind it, and those with all components."""
 
     graphs: dict[str, Graph]
@@ -249,7 +214,7 @@ def _text_rankers(fold: _Fold) -> dict[str, _Text]:
     return rankers
 
 
-def _test(fold: _Fold, text: Mapping[str, _Text], sight: _Sight) -> _Tested:
+def _test(fold: _Fold, text: Mapping[str, _Text], pictures: _VisualData) -> _Tested:
     """Choose what is left to choose, and measure all methods on the test part."""
     values: dict[str, FloatArray] = {}
     params: dict[str, dict[str, Any]] = {}
@@ -266,28 +231,28 @@ def _test(fold: _Fold, text: Mapping[str, _Text], sight: _Sight) -> _Tested:
         values[name], params[name] = measure(scores[test]), chosen
         for how, grid in _RERANKERS.items():
             method = f"{name}-{how}"
-            params[method] = _choose_reranker(fold, scores, sight, how, grid)
-            values[method] = measure(_reranked(fold, "test", scores, sight, how, params[method]))
+            params[method] = _choose_reranker(fold, scores, pictures, how, grid)
+            values[method] = measure(_reranked(fold, "test", scores, pictures, how, params[method]))
     by_gamma = {0.0: values["CAR0"]}
     best = text["CAR0"].value
     values["CAR"], params["CAR"] = values["CAR0"], {"gamma": 0.0, **params["CAR0"]}
-    part = fold.part("test", sight.small)
+    part = fold.part("test", pictures.small)
     for gamma in GAMMAS[1:]:
-        ranker, value = _content_aware(fold, sight, gamma)
+        ranker, value = _content_aware(fold, pictures, gamma)
         by_gamma[gamma] = measure(ranker.predict(part.X, part.qid))
         if value > best:
             best, values["CAR"], params["CAR"] = value, by_gamma[gamma], {"gamma": gamma, "C": ranker.C}
     return _Tested(queries, values, by_gamma, params)
 
 
-def _content_aware(fold: _Fold, sight: _Sight, gamma: float) -> tuple[ContentAwareRanker, float]:
+def _content_aware(fold: _Fold, pictures: _VisualData, gamma: float) -> tuple[ContentAwareRanker, float]:
     """Content-aware ranking with this gamma and the best C on validation part A, and its value there."""
     visual = slice(fold.data.X.shape[1], None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         chosen = select_content_aware(
-            fold.part("train", sight.small),
-            fold.part("validation_a", sight.small),
+            fold.part("train", pictures.small),
+            fold.part("validation_a", pictures.small),
             gammas=(gamma,),
             Cs=CS,
             metric=METRIC,
@@ -299,29 +264,25 @@ def _content_aware(fold: _Fold, sight: _Sight, gamma: float) -> tuple[ContentAwa
 
 
 def _choose_reranker(
-    fold: _Fold, scores: FloatArray, sight: _Sight, how: str, grid: Mapping[str, Sequence[Any]]
+    fold: _Fold, scores: FloatArray, pictures: _VisualData, how: str, grid: Mapping[str, Sequence[Any]]
 ) -> dict[str, Any]:
     """The parameters that are best on validation part B; ties keep the first, which changes least."""
     rows = fold.parts["validation_b"]
     best: tuple[float, dict[str, Any]] = (-np.inf, {})
     for point in product(*grid.values()):
         params = dict(zip(grid, point, strict=True))
-        reranked = _reranked(fold, "validation_b", scores, sight, how, params)
+        reranked = _reranked(fold, "validation_b", scores, pictures, how, params)
         value = evaluate(fold.data.y[rows], reranked, fold.data.qid[rows], [METRIC])[METRIC]
         if value > best[0]:
             best = value, params
     return best[1]
 
 
-_FUNCTIONS: dict[str, Callable[..., FloatArray]] = {
-    "VR": visual_rank,
-    "BR": bayesian_rerank,
-    "smooth": smooth_scores,
-}
+_FUNCTIONS: dict[str, Callable[..., FloatArray]] = {"VR": visual_rank, "BR": bayesian_rerank, "smooth": smooth_scores}
 
 
 def _reranked(
-    fold: _Fold, part: str, scores: FloatArray, sight: _Sight, how: str, params: Mapping[str, Any]
+    fold: _Fold, part: str, scores: FloatArray, pictures: _VisualData, how: str, params: Mapping[str, Any]
 ) -> FloatArray:
     """Scores of the rows of a part, reranked list by list."""
     rows = fold.parts[part]
@@ -330,10 +291,10 @@ def _reranked(
     for query, members in zip(groups.keys, groups, strict=True):
         text = scores[rows[members]]
         if how == "PRF":
-            vectors = sight.full[fold.task.image[rows[members]]]
+            vectors = pictures.full[fold.task.image[rows[members]]]
             reranked[members] = pseudo_relevance_feedback(text, vectors, **params)
         else:
-            reranked[members] = _FUNCTIONS[how](text, sight.graphs[str(query)], **params)
+            reranked[members] = _FUNCTIONS[how](text, pictures.graphs[str(query)], **params)
     return reranked
 
 

@@ -6,7 +6,14 @@ import os
 
 import numpy as np
 
-from rankloom.experiments.papers.content_aware import BEST_DEPTHS, DEPTHS, PAPER_METHODS, CarReport, Setting, verdicts
+from rankloom.experiments.papers.content_aware_report import (
+    BEST_DEPTHS,
+    DEPTHS,
+    PAPER_METHODS,
+    CarReport,
+    Setting,
+    verdicts,
+)
 from rankloom.experiments.plots import finish, load_pyplot
 
 __all__ = ["plot_against", "plot_best", "plot_curves", "plot_gamma"]
@@ -30,7 +37,7 @@ def _of_size(report: CarReport, n_train: int | None) -> list[Setting]:
 
 
 def plot_curves(report: CarReport, path: str | os.PathLike[str], n_train: int | None = None) -> None:
-    """Draw nDCG@1 to 20 of the methods, a panel a task and graph: the paper's figure 3."""
+    """Draw nDCG@1 to 20 of the methods, a panel per task and graph: the paper's figure 3."""
     settings = _of_size(report, n_train)
     figure, axes = load_pyplot().subplots(1, len(settings), figsize=(4.2 * len(settings), 4.4), layout="constrained")
     for panel, setting in zip(np.ravel(axes), settings, strict=True):

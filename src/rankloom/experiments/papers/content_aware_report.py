@@ -68,7 +68,7 @@ class SettingResult:
     Attributes
     ----------
     queries : every query that was in a test part.
-    values : method -> nDCG at each of `DEPTHS`, a row a query; the mean over the runs that tested the query.
+    values : method -> nDCG at each of `DEPTHS`, a row per query; the mean over the runs that tested the query.
     by_gamma : gamma -> the same for content-aware ranking with this gamma.
     params : method -> the parameters chosen in each run.
     """
