@@ -37,7 +37,7 @@ if __name__ == "__main__":
         print("done", flush=True)
 """
 
-KILLS = 25
+KILLS = 12
 
 
 @pytest.fixture(scope="module")

@@ -41,18 +41,14 @@ def generated(strength=1.2, seed=0, semantic=True):
 
 
 VECTORS, Y = generated()
+SMALL = {name: VECTORS[name] for name in ("semantic", "colour")}
 FEW, MANY = np.arange(0, SHOWN, 9), np.arange(0, SHOWN, 2)  # 10 and 45 positive examples
-
-
-STEPS: list = []
 
 
 @cache
 def trained(kind):
     positive = MANY if kind == "cascade" else FEW
-    method = "linear" if kind == "linear" else "cascade"
-    STEPS.clear()
-    return train_concept("sail", VECTORS, positive, method=method, progress=lambda *step: STEPS.append((kind, *step)))
+    return train_concept("sail", VECTORS, positive, method="linear" if kind == "linear" else "cascade")
 
 
 @pytest.fixture(params=["linear", "few machines", "cascade"])
@@ -115,13 +111,6 @@ class TestEveryMethod:
         assert concept.quality.auc == pytest.approx(roc_auc_score(Y[others], scores), abs=0.12)
         assert f"AP {concept.quality.ap:.3f}" in concept.report
 
-    def test_the_same_seed_gives_the_same_concept(self, concept):
-        small = {name: VECTORS[name] for name in ("semantic", "colour")}
-        first, again, other = (
-            train_concept("sail", small, FEW, method=concept.method, random_state=seed).to_json() for seed in (5, 5, 6)
-        )
-        assert first == again != other
-
     def test_vectors_that_do_not_fit(self, concept):
         name = concept.descriptors[0]
         with pytest.raises(ValueError, match=f"needs vectors of '{name}'"):
@@ -136,6 +125,21 @@ class TestEveryMethod:
             concept.scores(VECTORS, [N])
         with pytest.raises(ValueError, match="k must be a whole number"):
             concept.rank(VECTORS, 0)
+
+
+@pytest.mark.parametrize("method", ["linear", "cascade"])
+def test_the_same_seed_gives_the_same_concept(method):
+    first, again, other = (
+        train_concept("sail", SMALL, FEW, method=method, random_state=seed).to_json() for seed in (5, 5, 6)
+    )
+    assert first == again != other
+
+
+@pytest.mark.parametrize(("method", "n_steps"), [("linear", 4), ("cascade", 16)])  # 4 a descriptor, of two parts
+def test_progress(method, n_steps):
+    steps = []
+    train_concept("sail", SMALL, FEW, method=method, progress=lambda *step: steps.append(step))
+    assert steps == [(number, n_steps) for number in range(1, n_steps + 1)]
 
 
 class TestLinear:
@@ -222,10 +226,10 @@ class TestCascade:
         assert concept.rank(VECTORS, 10).n_evaluations == asked * N
 
     def test_many_examples_save_most_of_the_work(self):
-        """In the mean of six draws: rounding decides between near equal machines, so a draw differs by processor."""
+        """In the mean of three draws: rounding decides between near equal machines, so a draw differs by processor."""
         shares, losses = [], []
         others = rest(MANY)
-        for seed in range(6):
+        for seed in range(3):
             vectors, shown = generated(seed=seed)
             concept = train_concept("sail", vectors, MANY, method="cascade")
             assert isinstance(concept.detector.ranker, SoftCascade)
@@ -259,13 +263,6 @@ class TestCascade:
         for found in poisoned.values():
             found[500:] = np.nan
         np.testing.assert_allclose(concept.scores(poisoned, range(400)), concept.scores(VECTORS)[:400], rtol=1e-9)
-
-    def test_progress(self):
-        trained.cache_clear()
-        trained("few machines")
-        assert [step[1:] for step in STEPS] == [(number, 32) for number in range(1, 33)]  # 4 x 4 descriptors x 2
-        trained("linear")
-        assert STEPS[-1] == ("linear", 4, 4)
 
     def test_too_few(self):
         with pytest.raises(ValueError, match="needs at least 5 positive and negative examples, of one kind are 4"):
