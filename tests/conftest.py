@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections import Counter
 
 from tests.building import ROOT
 
@@ -12,6 +13,13 @@ from tests.building import ROOT
 def pytest_configure(config):
     if not hasattr(config, "workerinput"):  # workers of pytest-xdist inherit what the first process set
         os.environ[ROOT] = tempfile.mkdtemp(prefix="rankloom-tests-")
+
+
+def pytest_collection_modifyitems(items):
+    """Files that take long come first, so that no process is left with one when the others have ended."""
+    first = Counter(item.path for item in items if item.get_closest_marker("slow"))
+    first.update({item.path: 1000 for item in items if item.get_closest_marker("browser")})
+    items.sort(key=lambda item: -first[item.path])
 
 
 def pytest_unconfigure(config):

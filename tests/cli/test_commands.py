@@ -178,6 +178,7 @@ def test_compare_one_file_three_files_and_folds(files):
     assert "nu=1 1 1 1 1" in text
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 @needs_shared
 def test_compare_on_mq2008_has_the_published_numbers_beside_ours():
@@ -270,6 +271,7 @@ def test_ties_are_ordered_alike_in_files_and_on_screen(files):
     assert gzip.decompress((files / "s.gz").read_bytes()) == b"1.0\n1.0\n0.0\n"
 
 
+@pytest.mark.slow
 def test_streams_and_simulations(files):
     data = make_ranking(n_queries=30, n_items=15, n_features=6, n_informative=2, random_state=1)
     save_letor(data, files / "ordered.txt")

@@ -187,6 +187,7 @@ def test_bad_feedback(place, tmp_path):
 # search --------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "options"),
     [
@@ -224,6 +225,7 @@ def test_search_suggests_what_to_mark(judged):
         assert not {one["id"] for one in found} & {one.item for one in Engine(judged).marks(query)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("diffusion", [True, False])
 def test_search_says_why_one_item_is_above_another(judged, diffusion):
     more = [] if diffusion else ["--no-diffusion"]
@@ -266,6 +268,7 @@ def test_bad_searches(judged):
 # train and models ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_models_are_trained_listed_chosen_and_written(taught, tmp_path):
     here = ("-c", taught)
     assert records("models", "list", *here) == []
@@ -360,6 +363,7 @@ def test_bad_training_and_models(place, taught, tmp_path):
 # concepts ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_concepts_are_trained_ranked_searched_and_dropped(place, original):
     here = ("-c", place)
     kinds = {one.id: Path(one.path).parent.name for one in original.items()}
@@ -409,6 +413,7 @@ def test_bad_concepts(place):
 # Trials --------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_evaluate_collection_is_that_of_python(original, pictures, tmp_path):
     folder, labels = original.folder, pictures / "labels.csv"
     words = ("--queries", 16, "--folds", 4, "--set", "nu=0.5", "--ranker", "rlr")
@@ -453,6 +458,7 @@ def test_bad_trials(original, pictures, tmp_path):
     fails("simulate", "--data", pictures, "--labels", labels, says="is not a collection; index it first")
 
 
+@pytest.mark.slow
 def test_simulated_users_are_those_of_python(original, pictures, tmp_path):
     folder, labels = original.folder, pictures / "labels.csv"
     words = ("--data", folder, "--labels", labels, "--users", 8, "--rounds", 2, "--per-round", 5, "--noise", 0.1)
@@ -474,6 +480,7 @@ def test_simulated_users_are_those_of_python(original, pictures, tmp_path):
 # The demonstration ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_demonstration(tmp_path):
     """With pictures that are there already: drawing the least number of them takes longer than all the rest."""
     pictures = write_pictures(tmp_path / "pictures", 2)

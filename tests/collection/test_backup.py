@@ -189,6 +189,7 @@ def test_a_migration_makes_a_backup_first(tmp_path):
 # On request ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_backup_commands(folder, tmp_path):
     assert json.loads(call(folder, "backup", "--json"))["bytes"] > 100_000
     assert "MB ->" in call(folder, "backup", "--to", str(tmp_path / "mine.db"))
@@ -226,6 +227,7 @@ def test_restore_at_a_date(folder):
     assert {name for name in users(folder) if name.startswith("day")} == {"day0"}
 
 
+@pytest.mark.slow
 def test_restore_takes_over_what_came_since(folder, more):
     copy = back_up(folder)
     with Collection(folder) as collection:
@@ -266,6 +268,7 @@ def test_items_after_the_backup_come_again_with_the_next_index(folder, more):
     assert check_alignment(folder) == 84
 
 
+@pytest.mark.slow
 def test_restore_with_vectors_that_are_missing(folder):
     back_up(folder)
     file = next((folder / "vectors").glob("color_layout*"))
@@ -324,6 +327,7 @@ else:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["backup", "restore", "repair"])
 def test_killed(original, tmp_path, task):
     """Whenever it is killed: what is there opens or says what to do, and the next repair has everything."""

@@ -14,6 +14,8 @@ import pytest
 
 from rankloom.collection import Collection, index, verify
 
+pytestmark = pytest.mark.slow
+
 # Indexes with worker processes and marks at the same time; prints a line for each acknowledged mark.
 WORKER = """
 import sys, threading

@@ -75,6 +75,7 @@ def root_page(path, table):
         return db.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", (table,)).fetchone()[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
 def test_a_damaged_database(original, tmp_path, way):
     root = root_page(original / "rankloom.db", "qrels")
@@ -95,6 +96,7 @@ def test_a_damaged_database(original, tmp_path, way):
     assert hurt >= (1 if way.__name__ in ("header", "flipped", "swapped") else DRAWS // 2), "nothing was damaged"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
 def test_the_backup_has_what_cannot_be_read(original, tmp_path, way):
     for seed in range(DRAWS):
@@ -177,6 +179,7 @@ def test_missing_tables_and_columns(folder):
     assert not report.sound
 
 
+@pytest.mark.slow
 def test_what_verify_finds_in_the_tables(folder):
     """Each of these is no damage for SQLite."""
     changes = {
@@ -261,6 +264,7 @@ def test_a_lost_log_leaves_an_older_collection(folder):
     assert len(users(folder.with_name("copy"))) == N_MARKS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", [*(f"vectors/{name}" for name in FEW), "thumbnails.bin"])
 @pytest.mark.parametrize("way", [truncated, flipped, emptied], ids=lambda way: way.__name__)
 def test_damaged_vectors_and_thumbnails(folder, file, way):
@@ -282,6 +286,7 @@ def test_damaged_indexes_are_made_again(folder, name):
         assert call(folder, "search", "boat", "-k", "5", "--json").output == expected
 
 
+@pytest.mark.slow
 def test_a_file_of_vectors_that_is_gone_with_a_damaged_database(folder):
     damage(folder / "rankloom.db", WAYS[1], random.Random(4))
     next(folder.glob("vectors/color*")).unlink()

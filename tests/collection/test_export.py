@@ -67,6 +67,7 @@ def test_queries_are_one_word_and_come_back(text):
     assert qid_from_trec(word) == text
 
 
+@pytest.mark.slow
 def test_marks_of_the_shell_come_back(folder, tmp_path):
     marks = mark_all(folder)
     shell("export", tmp_path / "qrels.txt", "--marks", "-c", folder)
@@ -137,6 +138,7 @@ def test_two_users_who_judge_one_item(folder, tmp_path):
     shell("export", tmp_path / "items.csv", "--user", "anna", "-c", folder, code=2)
 
 
+@pytest.mark.slow
 def test_no_text_is_a_formula(pictures, tmp_path):
     first = sorted(pictures.rglob("*.png"))[0]
     (tmp_path / "p").mkdir()
@@ -163,6 +165,7 @@ def test_no_text_is_a_formula(pictures, tmp_path):
             assert "'=1+1 boat" in {cell.removesuffix(".png") for cell in cells}
 
 
+@pytest.mark.slow
 def test_results_are_exported_as_they_were_searched(folder):
     query = {"examples": [{"item": 1}]}
     options = ({"diffusion": False}, {"method": "smooth"}, {"collapse": True}, {"diversity": 0.7}, {})

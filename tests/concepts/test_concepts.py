@@ -127,6 +127,7 @@ class TestEveryMethod:
             concept.rank(VECTORS, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["linear", "cascade"])
 def test_the_same_seed_gives_the_same_concept(method):
     first, again, other = (
@@ -135,6 +136,7 @@ def test_the_same_seed_gives_the_same_concept(method):
     assert first == again != other
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "n_steps"), [("linear", 4), ("cascade", 16)])  # 4 a descriptor, of two parts
 def test_progress(method, n_steps):
     steps = []
@@ -143,6 +145,7 @@ def test_progress(method, n_steps):
 
 
 class TestLinear:
+    @pytest.mark.slow
     def test_equals_a_pipeline_of_scikit_learn(self):
         """Unit length, C by a search on the same folds, then Platt's sigmoid on held-out decision values."""
         negative = np.arange(SHOWN, N, 7)
@@ -193,6 +196,7 @@ class TestLinear:
         np.testing.assert_allclose(concept.scores(doubled), concept.scores(VECTORS), rtol=1e-9)
         assert np.isfinite(concept.scores({"semantic": np.zeros((3, 24), np.float16)})).all()
 
+    @pytest.mark.slow
     def test_examples_that_say_nothing(self):
         """The order of the decision values stays, and the report says that probabilities mean nothing."""
         values, y = np.array([3.0, 2.0, 1.0, 0.0]), np.array([False, False, True, True])
@@ -218,6 +222,7 @@ class TestLinear:
 
 
 class TestCascade:
+    @pytest.mark.slow
     def test_few_examples_no_cut_offs(self):
         concept = trained("few machines")
         assert isinstance(concept.detector.ranker, RankBoost)
@@ -225,6 +230,7 @@ class TestCascade:
         asked = len(concept.detector.machines)
         assert concept.rank(VECTORS, 10).n_evaluations == asked * N
 
+    @pytest.mark.slow
     def test_many_examples_save_most_of_the_work(self):
         """In the mean of three draws: rounding decides between near equal machines, so a draw differs by processor."""
         shares, losses = [], []
@@ -264,6 +270,7 @@ class TestCascade:
             found[500:] = np.nan
         np.testing.assert_allclose(concept.scores(poisoned, range(400)), concept.scores(VECTORS)[:400], rtol=1e-9)
 
+    @pytest.mark.slow
     def test_too_few(self):
         with pytest.raises(ValueError, match="needs at least 5 positive and negative examples, of one kind are 4"):
             train_concept("sail", VECTORS, FEW[:4], method="cascade")
@@ -376,6 +383,7 @@ class TestPictures:
 
         return measure
 
+    @pytest.mark.slow
     def test_ten_examples(self, pictures, ap):
         """At least .8 on the rest, and not below a plain pipeline with the same sampled items."""
         vectors, _ = pictures
@@ -395,6 +403,7 @@ class TestPictures:
         assert found >= 0.8
         assert found > plain - 0.02
 
+    @pytest.mark.slow
     def test_cascade(self, pictures, ap):
         vectors, labels = pictures
         asked = []

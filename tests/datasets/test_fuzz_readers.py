@@ -81,6 +81,7 @@ def test_any_text(kind, content):
     read(kind, content.encode("utf-8", "surrogatepass"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", VALID)
 @FEW
 @given(data=st.data())

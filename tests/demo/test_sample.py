@@ -82,6 +82,7 @@ def test_the_readme_says_what_it_is(folder: Path) -> None:
     assert "CC0" in text
 
 
+@pytest.mark.slow
 def test_same_seed_same_bytes(folder: Path, tmp_path: Path) -> None:
     # Fewer pictures are the first ones, so one small run suffices.
     write_sample(tmp_path / "again", n_pictures=20, n_videos=0)
@@ -91,6 +92,7 @@ def test_same_seed_same_bytes(folder: Path, tmp_path: Path) -> None:
     assert all(again[name] == before[name] for name in pictures)
 
 
+@pytest.mark.slow
 def test_same_film_same_bytes(tmp_path: Path) -> None:
     shots = [replace(shot, start=15 * k, stop=15 * k + 15) for k, shot in enumerate(plan_film(0, 0)[1][:2])]
     written = set()
@@ -105,6 +107,7 @@ def test_another_seed_draws_other_pictures(folder: Path, tmp_path: Path) -> None
     assert not set(checksums(tmp_path).values()) & set(checksums(folder).values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_kind_varies_and_repeats(kind: str) -> None:
     image, notes = draw(kind, (96, 72), (0, 1))
@@ -117,6 +120,7 @@ def test_a_kind_varies_and_repeats(kind: str) -> None:
     assert np.abs(image.astype(int) - other).mean() > 3
 
 
+@pytest.mark.slow
 def test_time_moves_the_scene_but_does_not_change_it() -> None:
     for kind in {kind for _, shots in FILMS for kind, _ in shots}:
         first, second, late = (
@@ -127,6 +131,7 @@ def test_time_moves_the_scene_but_does_not_change_it() -> None:
             assert (first != late).any(), kind
 
 
+@pytest.mark.slow
 def test_styles_appear_and_take_colours_away() -> None:
     notes = [draw("cup", (64, 48), (0, i))[1] for i in range(120)]
     styles = {one["style"] for one in notes if "style" in one}
@@ -164,6 +169,7 @@ def test_the_table_of_captions_is_read(folder: Path) -> None:
     assert all((folder / path).is_file() for path in captions)
 
 
+@pytest.mark.slow
 def test_films_cut_where_the_table_says(folder: Path) -> None:
     truth: dict[str, list[dict[str, str]]] = {}
     for row in rows(folder / "videos" / "shots.csv"):

@@ -121,6 +121,7 @@ def test_a_better_item_never_ranks_below_a_worse_one(engine):
         assert (place[dominated] < place[i]).all()
 
 
+@pytest.mark.slow
 def test_adding_an_item_leaves_the_order_of_the_others(folder, tmp_path):
     with Collection(tmp_path / "c", create=True) as opened:
         index(opened, [folder], preset="paper36", workers=0)

@@ -78,6 +78,7 @@ def test_dominance_holds_for_any_weights_that_are_not_negative(engine, weights):
 # Adding items --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reopen", [True, False])
 def test_adding_items_with_captions_changes_nothing_for_the_others(changing, tmp_path, reopen):
     engine = alike(changing)
@@ -92,6 +93,7 @@ def test_adding_items_with_captions_changes_nothing_for_the_others(changing, tmp
         assert after == old
 
 
+@pytest.mark.slow
 def test_adding_one_at_a_time_equals_adding_at_once(original, changing, tmp_path):
     more = write_pictures(tmp_path / "more", 3, seed=6, captions=False)
     engine = alike(changing)
@@ -168,6 +170,7 @@ def test_the_order_does_not_depend_on_threads(original, monkeypatch, cores):
         np.testing.assert_array_equal(alike(original).rank(query).total, expected[name])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options", [{}, {"diffusion": False}, {"collapse": True}, {"diversity": 0.4}, {"method": "prf"}]
 )
@@ -221,6 +224,7 @@ def test_explanations_sum_to_the_score(engine, name, diffusion):
     assert_explained(engine.rank(QUERIES[name], diffusion=diffusion))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("diffusion", [True, False])
 @pytest.mark.parametrize("name", QUERIES)
 def test_explanations_with_marks(changing, name, diffusion):
@@ -238,6 +242,7 @@ def test_explanations_with_marks(changing, name, diffusion):
         assert sum(parts.values()) == pytest.approx(difference, rel=0, abs=1e-6 * size)
 
 
+@pytest.mark.slow
 def test_explanations_of_pictures_regions_and_concepts(changing):
     engine = alike(changing)
     image = rgb(changing, 11)[4:, :50].copy()
@@ -337,6 +342,7 @@ def test_a_cutoff_is_suggested_for_examples_without_marks_only(changing):
 # While it changes ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_searching_and_marking_while_items_are_added(changing, tmp_path):
     engine = alike(changing)
     failed, stop = [], threading.Event()
@@ -400,6 +406,7 @@ def test_a_change_while_a_snapshot_is_taken_is_seen_by_the_next_search(changing,
     assert ids(engine.search(Query("airship"))) == ([5] if warm else [])
 
 
+@pytest.mark.slow
 def test_a_snapshot_stays_as_it_was_made(changing, tmp_path):
     engine = alike(changing)
     before = engine.snapshot()

@@ -71,6 +71,7 @@ def test_bad_rankers_and_parameters_leave_no_model(taught, ranker):
     assert taught.models() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ranker", ["rlr", "ranksvm", *NOT_LINEAR])
 def test_a_model_in_use_ranks_and_explains(taught, ranker):
     model = taught.train(ranker)
@@ -92,6 +93,7 @@ def test_a_model_in_use_ranks_and_explains(taught, ranker):
     np.testing.assert_array_equal(again.rank(like(3)).total, taught.rank(like(3)).total)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ranker", ["rlr", "ranksvm", *NOT_LINEAR])
 def test_words_find_the_same_items_whatever_the_model(taught, ranker):
     words = ("boat", "red boat", "xyzzy", "things -red")
@@ -100,6 +102,7 @@ def test_words_find_the_same_items_whatever_the_model(taught, ranker):
     assert [sorted(ids(taught.search(Query(word), N, user="another"))) for word in words] == before
 
 
+@pytest.mark.slow
 def test_words_find_the_same_items_when_a_concept_has_a_weight(changing):
     engine = alike(changing)
     grey = [item for item in range(1, N + 1) if kind(changing, item) == "grey_things"]
@@ -111,6 +114,7 @@ def test_words_find_the_same_items_when_a_concept_has_a_weight(changing):
     assert [sorted(ids(engine.search(Query(word), N))) for word in ("boat", "xyzzy")] == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ranker", ["rlr", "rankboost"])
 def test_interleaved_models_both_know_the_concept_of_a_query(taught, ranker):
     grey = [item for item in range(1, N + 1) if kind(taught.collection, item) == "grey_things"]
@@ -128,6 +132,7 @@ def test_interleaved_models_both_know_the_concept_of_a_query(taught, ranker):
     assert {*ids(mixed)[: len(grey)]} == {*grey}
 
 
+@pytest.mark.slow
 def test_another_model_gives_its_own_scores(taught):
     numbers = [taught.train(ranker).id for ranker in ("rankboost", "irankboost", "ranknet", "lambdamart")]
     expected = {}
@@ -159,6 +164,7 @@ def test_a_worse_model_is_refused_and_rollback_goes_back(taught):
         taught.rollback()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ranker", ["rlr", "rankboost", "ranknet"])
 def test_a_model_works_after_a_descriptor_was_added(taught, ranker):
     taught = Engine(taught.collection)
@@ -308,6 +314,7 @@ def test_saved_searches(changing):
         engine.save_search("  ", like(5))
 
 
+@pytest.mark.slow
 def test_explaining_one_query_in_many_threads(changing):
     failed = []
     engine = alike(changing)

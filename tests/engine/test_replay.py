@@ -15,6 +15,8 @@ from rankloom.engine import checkpoints
 from rankloom.engine.library import Library
 from tests.archives import alike, copied, like, write_pictures
 
+pytestmark = pytest.mark.slow
+
 N = 48
 
 

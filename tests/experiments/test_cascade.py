@@ -11,6 +11,8 @@ from rankloom.evaluation.metrics import evaluate
 from rankloom.experiments.papers import cascade
 from rankloom.rankers import RankBoost
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def report():

@@ -30,6 +30,8 @@ from rankloom.experiments.papers._flickr8k import (
 )
 from tests.data import SHARED, needs_shared
 
+pytestmark = pytest.mark.slow
+
 WORDS = [
     "ball", "beach", "bike", "boy", "camera", "car", "cat", "dog", "girl", "grass", "hat", "horse", "lake", "mountain",
     "road", "rock", "snow", "tree",

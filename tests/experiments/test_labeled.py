@@ -14,6 +14,8 @@ from rankloom.experiments.labeled import load_labeled, read_labels
 from rankloom.experiments.papers import cascade
 from rankloom.experiments.papers.cascade_concepts import concepts_of
 
+pytestmark = pytest.mark.slow
+
 KINDS = {"red": (0, 0, 200), "green": (0, 200, 0), "blue": (200, 0, 0)}
 
 

@@ -361,6 +361,7 @@ class TestSubtitles:
         shuffled = rng.permutation(len(shots)).tolist()
         assert spread_cues(cues, [shots[k] for k in shuffled]) == [expected[k] for k in shuffled]
 
+    @pytest.mark.slow
     def test_spread_looks_at_neighbours_only(self) -> None:
         """Ten thousand shots and a hundred thousand cues: each against each would take an hour."""
         shots = [(float(n), n + 0.98) for n in range(10_000)]

@@ -57,6 +57,7 @@ def bounds(shots: Iterable[Shot]) -> list[tuple[int, int]]:
     return [(shot.start_frame, shot.end_frame) for shot in shots]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("detector", ["content", "adaptive"])
 @pytest.mark.parametrize("name", ["a.mp4", "a.mkv", "a.avi", "a.mov"])
 def test_cuts_and_times(tmp_path: Path, detector: str, name: str) -> None:
@@ -73,6 +74,7 @@ def test_cuts_and_times(tmp_path: Path, detector: str, name: str) -> None:
         assert np.abs(key.image.reshape(-1, 3).mean(0) - color).max() < 40
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rate", [Fraction(24000, 1001), Fraction(2), Fraction(120)])
 @pytest.mark.parametrize("name", ["a.mp4", "a.mkv", "a.avi"])
 def test_the_end_of_a_shot_shows_its_last_frame(tmp_path: Path, name: str, rate: Fraction) -> None:
@@ -177,6 +179,7 @@ def test_signs_of_life_come_between_frames(tmp_path: Path) -> None:
     assert len(signs) >= 30
 
 
+@pytest.mark.slow
 def test_key_frames_are_spread(tmp_path: Path) -> None:
     path = write(tmp_path / "a.mp4", frames([300, 40]))
     first, second = read_shots(path, key_frames=4)
@@ -222,6 +225,7 @@ def test_memory_does_not_grow_with_the_shot() -> None:
     assert len(older) >= MOST_CANDIDATES // 2
 
 
+@pytest.mark.slow
 def test_streams_in_bounded_memory(tmp_path: Path) -> None:
     peaks = []
     for name, n in (("short.mp4", 100), ("long.mp4", 1000)):
@@ -281,6 +285,7 @@ class TestHostile:
         playlist.write_text("ffconcat version 1.0\nfile real.mkv\n")
         self.bad(playlist, "not a readable video")
 
+    @pytest.mark.slow
     def test_truncated_and_damaged_videos_give_what_is_left(self, tmp_path: Path) -> None:
         data = write(tmp_path / "whole.avi", frames([30, 30, 30])).read_bytes()
         short = tmp_path / "short.avi"
@@ -296,6 +301,7 @@ class TestHostile:
         assert sum(shot.end_frame - shot.start_frame + 1 for shot in read_shots(short)) > 20
 
 
+@pytest.mark.slow
 @needs_shared
 @pytest.mark.shared
 @pytest.mark.parametrize("detector", ["content", "adaptive"])
@@ -310,6 +316,7 @@ def test_bikes_has_its_six_shots(detector: str) -> None:
         assert shot.start == pytest.approx(shot.start_frame / 25, abs=1e-6)
 
 
+@pytest.mark.slow
 @needs_shared
 @pytest.mark.shared
 def test_the_other_videos() -> None:

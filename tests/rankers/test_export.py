@@ -103,6 +103,7 @@ class TestOnnx:
         for X in rows:
             np.testing.assert_array_equal(run_onnx(ranker, X), ranker.predict(X))
 
+    @pytest.mark.slow
     def test_values_on_an_edge_and_beside_it(self):
         ranker = BOOSTED[0]
         for j, edge in zip(ranker.features_.tolist(), ranker.thresholds_.tolist(), strict=True):
