@@ -8,7 +8,6 @@ import sys
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from rankloom import evaluate, load_ranker
 from rankloom.cli import main
@@ -19,6 +18,7 @@ from rankloom.datasets import load_letor, make_ranking, read_run, save, save_let
 from rankloom.engine import Engine
 from rankloom.rankers import RANKERS, RankingLogisticRegression
 from tests.data import SHARED, needs_shared
+from tests.shell import rankloom
 
 
 @pytest.fixture
@@ -28,12 +28,6 @@ def files(tmp_path):
     for name, part in (("train", train), ("vali", validation), ("test", test), ("all", data)):
         save_letor(part, tmp_path / f"{name}.txt")
     return tmp_path
-
-
-def rankloom(*arguments, code=0):
-    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
-    assert result.exit_code == code, result.output
-    return result
 
 
 def records(result):

@@ -359,7 +359,7 @@ def pictures():
     chosen = []
     for path, label in listed:
         counts[label] = counts.get(label, 0) + 1
-        if label in PICKED or counts[label] <= 6:
+        if label in PICKED or counts[label] <= 3:
             chosen.append((path, label))
     described = [describe(read_image(folder / path), PRESETS["fast"]) for path, _ in chosen]
     vectors = {name: np.stack([one[name] for one in described]).astype(np.float16) for name in described[0]}

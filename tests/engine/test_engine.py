@@ -11,7 +11,7 @@ from rankloom.cli import main
 from rankloom.collection.query import Example, Filters, Query
 from rankloom.engine import TEXT
 from rankloom.experts import FOUR
-from tests.archives import COLOURS, alike, picture
+from tests.archives import COLORS, alike, picture
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +102,7 @@ def test_filters(engine, pictures):
 
 
 def test_region_counts_alone(engine, tmp_path):
-    both = np.concatenate([picture(COLOURS["red"], 1), picture(COLOURS["blue"], 2)], axis=1)
+    both = np.concatenate([picture(COLORS["red"], 1), picture(COLORS["blue"], 2)], axis=1)
     cv2.imwrite(str(tmp_path / "both.png"), both)
 
     def top(region):

@@ -18,7 +18,7 @@ from rankloom.collection.query import Example, Filters, Query
 from rankloom.engine import METHODS, Engine, searching
 from rankloom.engine.relevance import ALPHA
 from rankloom.engine.searching import SearchEngine
-from tests.archives import alike, copied, ids, like, picture, write_pictures
+from tests.archives import alike, copied, ids, like, picture, rgb, write_pictures
 
 N = 48
 
@@ -26,10 +26,6 @@ N = 48
 @pytest.fixture(scope="module")
 def engine(original):
     return alike(original)
-
-
-def rgb(collection, item):
-    return cv2.cvtColor(cv2.imread(collection.items([item])[0].path), cv2.COLOR_BGR2RGB)
 
 
 QUERIES = {

@@ -4,7 +4,6 @@ import json
 import sqlite3
 import threading
 
-import cv2
 import numpy as np
 import pytest
 
@@ -13,7 +12,7 @@ from rankloom.collection._schema import MIGRATIONS
 from rankloom.collection.query import Example, Filters, Query
 from rankloom.engine import Engine
 from rankloom.evaluation.metrics import evaluate
-from tests.archives import alike, copied, ids, kind, like
+from tests.archives import alike, copied, ids, kind, like, rgb
 
 N = 48
 NOT_LINEAR = ("rankboost", "irankboost", "ranknet", "lambdamart")
@@ -39,10 +38,6 @@ def taught(judged, tmp_path):
 
 def judge(engine, query, wanted, items, user=""):
     engine.feedback(query, [Mark(one, float(kind(engine.collection, one) == wanted)) for one in items], user)
-
-
-def rgb(collection, item):
-    return cv2.cvtColor(cv2.imread(collection.items([item])[0].path), cv2.COLOR_BGR2RGB)
 
 
 # Models --------------------------------------------------------------------------------------------------------------
