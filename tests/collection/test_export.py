@@ -25,9 +25,14 @@ def pictures(tmp_path_factory):
     return write_pictures(tmp_path_factory.mktemp("pictures"), 4)
 
 
+@pytest.fixture(scope="module")
+def made(pictures, tmp_path_factory):
+    return make(tmp_path_factory.mktemp("made") / "c", pictures)
+
+
 @pytest.fixture
-def folder(pictures, tmp_path):
-    return make(tmp_path / "c", pictures)
+def folder(made, tmp_path):
+    return shutil.copytree(made, tmp_path / "c")
 
 
 def mark_all(folder, user=""):
