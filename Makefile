@@ -1,11 +1,11 @@
 # Two commands for a newcomer: `make demo` and `make test`. Both set up .venv on first use.
 PYTHON ?= python3
 BIN := .venv/bin
-PYTEST := $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile
+PYTEST := $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 NUMERICAL := tests/rankers tests/reranking tests/descriptors tests/experts $(patsubst %,tests/%.py,concepts/test_bagging \
   engine/test_graphs engine/test_index engine/test_learning engine/test_neighbors evaluation/test_metrics)
 
-.PHONY: demo test other-cpu browser bench soak clean
+.PHONY: demo test quick other-cpu browser bench soak clean
 
 demo: .venv/.runtime
 	$(BIN)/rankloom demo
@@ -16,6 +16,10 @@ test: .venv/.test browser
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(PYTEST)
+
+# What takes long or a browser is left out: about a minute.
+quick: .venv/.test
+	$(PYTEST) -m "not slow and not browser"
 
 # The numerical tests once more, computed as by a processor of 2008: verdicts must not hang on rounding.
 other-cpu: .venv/.test

@@ -11,13 +11,13 @@ from rankloom.collection.query import Example, Query
 from rankloom.engine import Engine
 from rankloom.experts import experts_of
 
-COLOURS = {"red": (30, 30, 200), "green": (40, 180, 40), "blue": (200, 60, 30), "grey": (128, 128, 128)}
+COLORS = {"red": (30, 30, 200), "green": (40, 180, 40), "blue": (200, 60, 30), "grey": (128, 128, 128)}
 
 
-def picture(colour, seed):
+def picture(color, seed):
     """Circles on a noisy ground."""
     rng = np.random.default_rng(seed)
-    image = np.full((48, 64, 3), colour, np.uint8)
+    image = np.full((48, 64, 3), color, np.uint8)
     for _ in range(3):
         centre = tuple(int(x) for x in rng.integers(0, 48, 2))
         cv2.circle(image, centre, int(rng.integers(4, 12)), rng.integers(0, 255, 3).tolist(), -1)
@@ -25,14 +25,14 @@ def picture(colour, seed):
 
 
 def write_pictures(root, per_kind=12, *, seed=0, captions=True):
-    """Folders of pictures by colour; every second one has a caption in captions.csv."""
+    """Folders of pictures by color; every second one has a caption in captions.csv."""
     root = Path(root)
     rows = ["path,caption"]
-    for place, (name, colour) in enumerate(COLOURS.items()):
+    for place, (name, color) in enumerate(COLORS.items()):
         (root / f"{name}_things").mkdir(parents=True, exist_ok=True)
         for number in range(per_kind):
             path = root / f"{name}_things" / f"{seed:02}{number:03}.png"
-            cv2.imwrite(str(path), picture(colour, 100_000 * seed + 1000 * place + number))
+            cv2.imwrite(str(path), picture(color, 100_000 * seed + 1000 * place + number))
             if number % 2:
                 rows.append(f"{path},A {name} {'boat' if number % 4 == 1 else 'house'} at sea")
     if captions:
@@ -56,17 +56,23 @@ def copied(collection, target):
 
 def alike(collection):
     """An engine whose experts all weigh the same: where the start does not matter."""
-    names = [expert.name for expert in experts_of(one.name for one in collection.descriptors())]
+    names = [expert.name for expert in experts_of(stored.name for stored in collection.descriptors())]
     return Engine(collection, {**{name: 1 / len(names) for name in names}, "text.bm25": 1.0, "tags.bm25": 0.5})
 
 
 def ids(hits):
+    """The numbers of the items, in their order."""
     return [hit.id for hit in hits]
 
 
 def kind(collection, item):
     """The folder of an item, which is named after its color."""
     return collection.items([item])[0].path.split("/")[-2]
+
+
+def rgb(collection, item):
+    """The pixels of an item."""
+    return cv2.cvtColor(cv2.imread(collection.items([item])[0].path), cv2.COLOR_BGR2RGB)
 
 
 def like(*items, text=""):

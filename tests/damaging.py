@@ -1,13 +1,18 @@
 """A small collection whose tables fill several pages, and ways to damage its files."""
 
+import os
 import shutil
 from contextlib import closing
+from functools import cache
 
+import numpy as np
 import pytest
 
-from rankloom.collection import Captions, Collection, Mark, add_marks, index
+from rankloom.collection import Captions, Collection, Mark, add_marks, index, verify
 from rankloom.collection._schema import connect
+from rankloom.descriptors import describe
 from rankloom.engine import Engine
+from rankloom.media import read_image
 from tests.archives import write_pictures
 
 FEW = ["color_layout", "edge_histogram"]
@@ -50,6 +55,20 @@ def users(folder):
         return {name for (name,) in collection.db.execute("SELECT user FROM qrels")}
 
 
+@cache
+def _described(path, changed, names):
+    return describe(read_image(path), names)
+
+
+def assert_aligned(collection, items):
+    """Nothing is damaged, and the vectors of these items are those of their pictures."""
+    assert verify(collection).problems == []
+    names = tuple(stored.name for stored in collection.descriptors())
+    for item in items:
+        for name, vector in _described(item.path, os.stat(item.path).st_mtime_ns, names).items():
+            np.testing.assert_allclose(collection.vectors(name)[item.id - 1], vector, rtol=2e-3, atol=2e-3)
+
+
 def header(data, rng):
     data[rng.randrange(100)] ^= 1 << rng.randrange(8)
 
@@ -81,8 +100,8 @@ def flipped(data, rng):
 
 def swapped(data, rng):
     """Two pages in each other's place: each is sound, the whole is not."""
-    one, two = (rng.randrange(1, len(data) // PAGE) * PAGE for _ in range(2))
-    data[one : one + PAGE], data[two : two + PAGE] = data[two : two + PAGE], data[one : one + PAGE]
+    a, b = (rng.randrange(1, len(data) // PAGE) * PAGE for _ in range(2))
+    data[a : a + PAGE], data[b : b + PAGE] = data[b : b + PAGE], data[a : a + PAGE]
 
 
 def emptied(data, rng):

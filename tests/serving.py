@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from queue import Empty, Queue
 
+import pytest
 from starlette.testclient import TestClient
 
 from rankloom.collection import Captions, Collection, index
@@ -59,8 +60,35 @@ def client(folder: Path, *, engine=Engine, headers=HEADER, **options):
     options.setdefault("limits", UNLIMITED)
     with Collection(folder) as collection:
         app = create_app(engine(collection), ServerSettings(**options))
-        with TestClient(app, "http://localhost", headers=headers, raise_server_exceptions=False) as found:
-            yield found
+        with TestClient(app, "http://localhost", headers=headers, raise_server_exceptions=False) as opened:
+            yield opened
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A collection of the sample pictures that the tests of one file write to."""
+    return copied(tmp_path_factory.mktemp("sample") / "c")
+
+
+@pytest.fixture(scope="module")
+def web(folder):
+    """A client of a server of `folder`."""
+    with client(folder) as opened:
+        yield opened
+
+
+@pytest.fixture
+def own_folder(tmp_path):
+    """A collection of the sample pictures that nobody else writes to."""
+    return copied(tmp_path / "c")
+
+
+@pytest.fixture
+def own(own_folder):
+    """A client of a server of `own_folder`, with the cookie of a user."""
+    with client(own_folder) as opened:
+        opened.get("/")
+        yield opened
 
 
 class Served:
@@ -84,8 +112,8 @@ class Served:
                 line = lines.get(timeout=300)
             except Empty:
                 raise AssertionError(f"the server did not start: {self.log}") from None
-            if (found := re.search(r"is at (http://\S+?)/ ", line)) is not None:
-                self.address = found[1]
+            if (address := re.search(r"is at (http://\S+?)/ ", line)) is not None:
+                self.address = address[1]
             assert self.process.poll() is None or self.address, self.log
 
     def _read(self, stream, lines):

@@ -232,6 +232,7 @@ def split_pairs(prefs):
     ]
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(problems(), st.sampled_from(["pairs", "query"]))
 def test_preferences_hold_every_pair_once(problem, normalize):
@@ -302,6 +303,7 @@ def test_preferences_know_their_normalisations():
         preferences(np.zeros(2), group_rows(None, 2), normalize="rows")
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(problems())
 def test_preference_pairs_are_all_pairs_in_order(problem):

@@ -8,7 +8,6 @@ import sys
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from rankloom import evaluate, load_ranker
 from rankloom.cli import main
@@ -19,6 +18,7 @@ from rankloom.datasets import load_letor, make_ranking, read_run, save, save_let
 from rankloom.engine import Engine
 from rankloom.rankers import RANKERS, RankingLogisticRegression
 from tests.data import SHARED, needs_shared
+from tests.shell import rankloom
 
 
 @pytest.fixture
@@ -28,12 +28,6 @@ def files(tmp_path):
     for name, part in (("train", train), ("vali", validation), ("test", test), ("all", data)):
         save_letor(part, tmp_path / f"{name}.txt")
     return tmp_path
-
-
-def rankloom(*arguments, code=0):
-    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
-    assert result.exit_code == code, result.output
-    return result
 
 
 def records(result):
@@ -178,6 +172,7 @@ def test_compare_one_file_three_files_and_folds(files):
     assert "nu=1 1 1 1 1" in text
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 @needs_shared
 def test_compare_on_mq2008_has_the_published_numbers_beside_ours():
@@ -270,6 +265,7 @@ def test_ties_are_ordered_alike_in_files_and_on_screen(files):
     assert gzip.decompress((files / "s.gz").read_bytes()) == b"1.0\n1.0\n0.0\n"
 
 
+@pytest.mark.slow
 def test_streams_and_simulations(files):
     data = make_ranking(n_queries=30, n_items=15, n_features=6, n_informative=2, random_state=1)
     save_letor(data, files / "ordered.txt")

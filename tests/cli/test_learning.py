@@ -17,6 +17,7 @@ from rankloom.engine import Engine, SearchOptions
 from rankloom.experiments import evaluate_collection, learned_weights, load_labeled, simulate_users
 from rankloom.rankers import make_ranker
 from tests.archives import copied, like, make, write_pictures
+from tests.shell import rankloom
 
 N = 50
 
@@ -66,14 +67,8 @@ def taught(judged, tmp_path):
     return tmp_path / "taught"
 
 
-def run(*arguments, code=0):
-    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
-    assert result.exit_code == code, result.output
-    return result
-
-
 def records(*arguments):
-    return [json.loads(line) for line in run(*arguments, "--json").stdout.splitlines()]
+    return [json.loads(line) for line in rankloom(*arguments, "--json").stdout.splitlines()]
 
 
 def fails(*arguments, says, code=1):
@@ -134,31 +129,34 @@ def sorted_by(found, items):
 
 
 def test_marks_are_listed_and_taken_back(place):
-    said = run("feedback", "red", "-c", place, "--right", 5, "--wrong", 6).stdout
+    said = rankloom("feedback", "red", "-c", place, "--right", 5, "--wrong", 6).stdout
     assert said == "2 active marks\n"
-    run("feedback", "--item", 3, "-c", place, "--right", 8)
+    rankloom("feedback", "--item", 3, "-c", place, "--right", 8)
     assert [one["item"] for one in records("feedback", "-c", place)] == [5, 6, 8]
     assert [one["item"] for one in records("feedback", "red", "-c", place, "--list")] == [5, 6]
-    listed = run("feedback", "-c", place, "--list").stdout
+    listed = rankloom("feedback", "-c", place, "--list").stdout
     assert "red" in listed
     assert len([line for line in listed.splitlines() if line.strip()]) == 2 + 3
-    assert run("feedback", "red", "-c", place, "--undo").stdout == "mark 2 undone\n1 active marks\n"
-    assert run("feedback", "-c", place, "--undo").stdout == "mark 3 undone\n1 active marks\n"
-    assert run("feedback", "-c", place, "--undo", "--user", "b").stdout == "there is no mark to undo\n0 active marks\n"
-    result = run("feedback", "-c", place, "--undo", "--json")
+    assert rankloom("feedback", "red", "-c", place, "--undo").stdout == "mark 2 undone\n1 active marks\n"
+    assert rankloom("feedback", "-c", place, "--undo").stdout == "mark 3 undone\n1 active marks\n"
+    assert (
+        rankloom("feedback", "-c", place, "--undo", "--user", "b").stdout
+        == "there is no mark to undo\n0 active marks\n"
+    )
+    result = rankloom("feedback", "-c", place, "--undo", "--json")
     assert result.stdout == ""  # nothing stands, and what was done is said elsewhere
     assert result.stderr == "mark 1 undone\n"
     assert python(place, lambda engine: engine.marks()) == []
 
 
 def test_marks_are_written_and_taken_in(place, original, tmp_path):
-    run("feedback", "red", "boat", "-c", place, "--right", 5, "--wrong", 6, "--grade", "7=0.5")
-    run("feedback", "100% things", "-c", place, "--right", 2)
-    run("export", tmp_path / "marks.qrels", "--marks", "-c", place)
+    rankloom("feedback", "red", "boat", "-c", place, "--right", 5, "--wrong", 6, "--grade", "7=0.5")
+    rankloom("feedback", "100% things", "-c", place, "--right", 2)
+    rankloom("export", tmp_path / "marks.qrels", "--marks", "-c", place)
     with open(tmp_path / "marks.qrels", "a") as file:
         file.write("red%20boat 0 999 1\nred%20boat 0 none 1\n")
     copied(original, tmp_path / "twin").close()
-    said = run("feedback", "-c", tmp_path / "twin", "--import", tmp_path / "marks.qrels", "--user", "them").stdout
+    said = rankloom("feedback", "-c", tmp_path / "twin", "--import", tmp_path / "marks.qrels", "--user", "them").stdout
     assert said.splitlines()[0] == "4 marks taken in, 2 of unknown items left out"
     first, second = (python(one, lambda engine: engine.marks()) for one in (place, tmp_path / "twin"))
     assert [one[1:5] for one in second] == [one[1:5] for one in first]
@@ -185,6 +183,7 @@ def test_bad_feedback(place, tmp_path):
 # search --------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "options"),
     [
@@ -202,7 +201,7 @@ def test_search_options_are_those_of_python(judged, words, options):
     for query, asked in ((like(8), ["--item", "8"]), (Query("red boat"), ["red", "boat"])):
         found = records("search", *asked, "-c", judged.folder, "-k", N, *words)
         assert found == plain(Engine(judged).search(query, N, SearchOptions(**options)))
-        assert run("search", *asked, "-c", judged.folder, *words).stdout
+        assert rankloom("search", *asked, "-c", judged.folder, *words).stdout
 
 
 def test_search_collapses_near_duplicates(judged):
@@ -211,7 +210,7 @@ def test_search_collapses_near_duplicates(judged):
     assert sum("duplicates" in one for one in shown) == 2
     every = [one["id"] for one in shown] + [other for one in shown for other in one.get("duplicates", ())]
     assert sorted(every) == sorted(one["id"] for one in groups[()])
-    assert "(+1)" in run("search", "red", "-c", judged.folder, "-k", N, "--collapse").stdout
+    assert "(+1)" in rankloom("search", "red", "-c", judged.folder, "-k", N, "--collapse").stdout
 
 
 def test_search_suggests_what_to_mark(judged):
@@ -222,6 +221,7 @@ def test_search_suggests_what_to_mark(judged):
         assert not {one["id"] for one in found} & {one.item for one in Engine(judged).marks(query)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("diffusion", [True, False])
 def test_search_says_why_one_item_is_above_another(judged, diffusion):
     more = [] if diffusion else ["--no-diffusion"]
@@ -232,18 +232,18 @@ def test_search_says_why_one_item_is_above_another(judged, diffusion):
         assert found["why"] == expected
         assert found["difference"] == pytest.approx(sum(expected.values()))
         assert (found["above"], found["below"]) == (a, b)
-        said = run("search", "--item", 8, "-c", judged.folder, "--above", a, b, *more).stdout
+        said = rankloom("search", "--item", 8, "-c", judged.folder, "--above", a, b, *more).stdout
         assert said.startswith(f"item {a} is {word} item {b}: the scores differ by {found['difference']:+.4f}")
 
 
 def test_search_shows_where_the_list_may_end(judged):
     cut = Engine(judged).search(like(3), N).cutoff
     assert cut
-    lines = run("search", "--item", 3, "-c", judged.folder, "-k", N).stdout.splitlines()
+    lines = rankloom("search", "--item", 3, "-c", judged.folder, "-k", N).stdout.splitlines()
     (at,) = (place for place, line in enumerate(lines) if "the rest is probably not it" in line)
     assert lines[at - 1].split()[0] == str(cut)
-    assert "probably" not in run("search", "--item", 3, "-c", judged.folder, "-k", cut).stdout
-    assert "probably" not in run("search", "red", "-c", judged.folder, "-k", N).stdout
+    assert "probably" not in rankloom("search", "--item", 3, "-c", judged.folder, "-k", cut).stdout
+    assert "probably" not in rankloom("search", "red", "-c", judged.folder, "-k", N).stdout
 
 
 def test_bad_searches(judged):
@@ -264,6 +264,7 @@ def test_bad_searches(judged):
 # train and models ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_models_are_trained_listed_chosen_and_written(taught, tmp_path):
     here = ("-c", taught)
     assert records("models", "list", *here) == []
@@ -276,36 +277,36 @@ def test_models_are_trained_listed_chosen_and_written(taught, tmp_path):
         assert {**model, **dict.fromkeys(timed)} == {**again._asdict(), **dict.fromkeys(timed)}
         assert engine.ranker(1).get_params()["nu"] == 0.1
     assert model["n_marks"] == len(python(taught, lambda engine: engine.marks()))
-    said = run("train", *here, "--ranker", "ranksvm").stdout.splitlines()
+    said = rankloom("train", *here, "--ranker", "ranksvm").stdout.splitlines()
     assert said[0].startswith("model 3 (ranksvm) from ")
     assert said[1] in ("it is in use now", "it is worse there, so it was not put in use")
 
     listed = records("models", "list", *here)
     assert [one["ranker"] for one in listed] == ["rlr", "rlr", "ranksvm"]
     assert listed == [json.loads(json.dumps(one._asdict())) for one in python(taught, lambda engine: engine.models())]
-    assert "ranksvm" in run("models", "list", *here).stdout
+    assert "ranksvm" in rankloom("models", "list", *here).stdout
 
     (compared,) = records("models", "compare", 1, 3, *here)
     assert compared == json.loads(json.dumps(python(taught, lambda engine: engine.compare_models([1, 3]).to_dict())))
-    assert "model 3" in run("models", "compare", *here).stdout
+    assert "model 3" in rankloom("models", "compare", *here).stdout
 
     before = records("search", "--item", 8, *here)
-    assert run("models", "use", 3, *here).stdout == "model 3 is in use\n"
+    assert rankloom("models", "use", 3, *here).stdout == "model 3 is in use\n"
     assert records("models", "list", *here)[-1]["status"] == "in use"
     third = records("search", "--item", 8, *here, "--no-marks")
     assert third == plain(python(taught, lambda engine: engine.search(like(8), options=SearchOptions(feedback=False))))
-    assert run("models", "use", 0, *here).stdout == "the weights that follow every mark are in use\n"
+    assert rankloom("models", "use", 0, *here).stdout == "the weights that follow every mark are in use\n"
     assert "in use" not in {one["status"] for one in records("models", "list", *here)}
-    assert run("models", "rollback", *here).stdout == "model 3 is in use\n"
+    assert rankloom("models", "rollback", *here).stdout == "model 3 is in use\n"
     assert records("search", "--item", 8, *here, "--no-marks") == third
-    assert run("models", "rollback", *here).stdout.endswith("in use\n")
+    assert rankloom("models", "rollback", *here).stdout.endswith("in use\n")
     assert records("search", "--item", 8, *here) == before
 
-    assert run("models", "export", 3, tmp_path / "three.json", *here).stdout == f"-> {tmp_path / 'three.json'}\n"
+    assert rankloom("models", "export", 3, tmp_path / "three.json", *here).stdout == f"-> {tmp_path / 'three.json'}\n"
     written, kept = load_ranker(tmp_path / "three.json"), python(taught, lambda engine: engine.ranker(3))
     np.testing.assert_array_equal(written.coef_, kept.coef_)
-    run("models", "use", 0, *here)
-    run("models", "export", 0, tmp_path / "library.json", *here)
+    rankloom("models", "use", 0, *here)
+    rankloom("models", "export", 0, tmp_path / "library.json", *here)
     weights = python(taught, lambda engine: engine.weights)
     library = load_ranker(tmp_path / "library.json")
     assert dict(zip(library.feature_names_in_.tolist(), library.coef_.tolist(), strict=True)) == pytest.approx(weights)
@@ -313,8 +314,8 @@ def test_models_are_trained_listed_chosen_and_written(taught, tmp_path):
 
 def test_two_models_in_one_list(taught):
     here = ("-c", taught)
-    run("train", *here)
-    run("models", "use", 0, *here)
+    rankloom("train", *here)
+    rankloom("models", "use", 0, *here)
     found = records("models", "interleave", 1, "--item", 9, *here, "-k", 10, "--user", "me")
     assert [one["rank"] for one in found] == [*range(1, 11)]
     assert len({one["id"] for one in found}) == 10
@@ -322,23 +323,23 @@ def test_two_models_in_one_list(taught):
     assert {1, 2} <= {one["team"] for one in found}
     assert records("models", "preferences", *here)[0]["wins"] == 0
     mine = next(one["id"] for one in found if one["team"] == 2)
-    run("feedback", "--item", 9, *here, "--right", mine, "--user", "me")
+    rankloom("feedback", "--item", 9, *here, "--right", mine, "--user", "me")
     (said,) = records("models", "preferences", *here)
     assert (said["first"], said["second"], said["wins"], said["losses"], said["ties"]) == (None, 1, 0, 1, 0)
     (result,) = python(taught, lambda engine: engine.interleaving_results())
     assert said["p"] == result.preference.p_value
     assert said["interval"] == [*result.preference.interval]
     assert said["verdict"] == result.preference.verdict
-    assert "0 : 1 (0 ties)" in run("models", "preferences", *here).stdout
-    shown = run("models", "interleave", 1, "red", *here, "-k", 5).stdout
+    assert "0 : 1 (0 ties)" in rankloom("models", "preferences", *here).stdout
+    shown = rankloom("models", "interleave", 1, "red", *here, "-k", 5).stdout
     assert len([line for line in shown.splitlines() if line.strip()]) == 2 + 5
-    run("models", "use", 1, *here)
+    rankloom("models", "use", 1, *here)
     assert len(records("models", "interleave", 0, "--item", 9, *here, "-k", 5)) == 5
 
 
 def test_bad_training_and_models(place, taught, tmp_path):
     fails("train", "-c", place, says="there is nothing to learn from")
-    run("feedback", "--item", 3, "-c", place, "--right", 4, "--wrong", 30)
+    rankloom("feedback", "--item", 3, "-c", place, "--right", 4, "--wrong", 30)
     fails("train", "-c", place, says="marks of 1 queries are too few")
     here = ("-c", taught)
     fails("train", *here, "--ranker", "nope", says="unknown ranker 'nope'")
@@ -358,6 +359,7 @@ def test_bad_training_and_models(place, taught, tmp_path):
 # concepts ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_concepts_are_trained_ranked_searched_and_dropped(place, original):
     here = ("-c", place)
     kinds = {one.id: Path(one.path).parent.name for one in original.items()}
@@ -370,14 +372,14 @@ def test_concepts_are_trained_ranked_searched_and_dropped(place, original):
     (listed,) = records("concepts", "list", *here)
     assert listed == made
     assert listed == json.loads(json.dumps(python(place, lambda engine: engine.concepts()[0]._asdict())))
-    assert "linear" in run("concepts", "list", *here).stdout
+    assert "linear" in rankloom("concepts", "list", *here).stdout
 
     ranked = records("concepts", "rank", "red", *here, "-k", 8)
     expected = python(place, lambda engine: engine.rank_concept("red", 8))
     assert [one["id"] for one in ranked] == (expected.rows + 1).tolist()
     assert [one["score"] for one in ranked] == expected.scores.tolist()
     assert sum(kinds[one["id"]] == "red_things" for one in ranked) >= 6
-    result = run("concepts", "rank", "red", *here, "-k", 3)
+    result = rankloom("concepts", "rank", "red", *here, "-k", 3)
     assert "outputs of models were computed" in result.stderr
 
     found = records("search", "--concept", "red", *here, "-k", N)
@@ -388,7 +390,7 @@ def test_concepts_are_trained_ranked_searched_and_dropped(place, original):
     assert any("concept.red" in one["why"] for one in mixed)
     fails("search", *here, "--concept", "blue", says="there is no concept 'blue'; known are red")
 
-    assert run("concepts", "drop", "red", *here).stdout == "red is forgotten\n"
+    assert rankloom("concepts", "drop", "red", *here).stdout == "red is forgotten\n"
     assert records("concepts", "list", *here) == []
     for command in ("rank", "drop"):
         fails("concepts", command, "red", *here, says="there is no concept 'red'; known are none")
@@ -407,6 +409,7 @@ def test_bad_concepts(place):
 # Trials --------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_evaluate_collection_is_that_of_python(original, pictures, tmp_path):
     folder, labels = original.folder, pictures / "labels.csv"
     words = ("--queries", 16, "--folds", 4, "--set", "nu=0.5", "--ranker", "rlr")
@@ -420,7 +423,7 @@ def test_evaluate_collection_is_that_of_python(original, pictures, tmp_path):
     assert json.loads((tmp_path / "q.json").read_text()) == found
 
     plain_words = ("--no-diffusion", "--classes", "--preset", "paper36", "--ranker", "uniform", "--queries", 10)
-    said = run("evaluate-collection", folder, "--labels", labels, *plain_words, "--folds", 2).stdout
+    said = rankloom("evaluate-collection", folder, "--labels", labels, *plain_words, "--folds", 2).stdout
     assert said.startswith(f"{N} items, {len(data.experts)} experts, 10 queries")
     assert "+ neighbours" not in said
     assert "grey_things" in said
@@ -451,6 +454,7 @@ def test_bad_trials(original, pictures, tmp_path):
     fails("simulate", "--data", pictures, "--labels", labels, says="is not a collection; index it first")
 
 
+@pytest.mark.slow
 def test_simulated_users_are_those_of_python(original, pictures, tmp_path):
     folder, labels = original.folder, pictures / "labels.csv"
     words = ("--data", folder, "--labels", labels, "--users", 8, "--rounds", 2, "--per-round", 5, "--noise", 0.1)
@@ -464,7 +468,7 @@ def test_simulated_users_are_those_of_python(original, pictures, tmp_path):
     assert document == json.loads(json.dumps(expected.to_dict()))
     assert [one["interval"] for one in found] == [one["interval"] for one in document.values()]
     assert (tmp_path / "users.png").read_bytes()[1:4] == b"PNG"
-    said = run("simulate", *words).stdout
+    said = rankloom("simulate", *words).stdout
     assert f"{N} items, 8 users, 10% of marks wrong" in said
     assert "after 10 marks" in said
 
@@ -472,6 +476,7 @@ def test_simulated_users_are_those_of_python(original, pictures, tmp_path):
 # The demonstration ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_demonstration(tmp_path):
     """With pictures that are there already: drawing the least number of them takes longer than all the rest."""
     pictures = write_pictures(tmp_path / "pictures", 2)
@@ -480,7 +485,7 @@ def test_the_demonstration(tmp_path):
         rows.writerow(["path", "label"])
         for path in sorted(pictures.rglob("*.png")):
             rows.writerow([path.relative_to(pictures), "lighthouse" if path.parent.name == "red_things" else "thing"])
-    said = run("demo", "--no-serve", "--folder", tmp_path).stdout
+    said = rankloom("demo", "--no-serve", "--folder", tmp_path).stdout
     assert "8 pictures and shots described" in said
     for title in ('Words: "sunset boat"', "A picture of a lighthouse (00000.png)", "Both: that picture"):
         assert title in said
@@ -491,6 +496,6 @@ def test_the_demonstration(tmp_path):
         assert len(opened) == 8
         assert Engine(opened).marks() == []  # taken back
         assert Engine(opened).graph_ready
-    again = run("demo", "--no-serve", "--folder", tmp_path).stdout
+    again = rankloom("demo", "--no-serve", "--folder", tmp_path).stdout
     assert again.splitlines()[3:] == said.splitlines()[3:]  # below the seconds that it took
     fails("demo", "--no-serve", "--folder", tmp_path, "--pictures", 3, says="is not in the range", code=2)

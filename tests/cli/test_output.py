@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 from rankloom.cli._output import Lines
 
 
@@ -32,6 +34,7 @@ def test_lines_are_few_when_it_is_fast_and_come_when_it_is_slow():
     assert lines == ["file 5", "file 10"]
 
 
+@pytest.mark.slow
 def test_a_long_command_without_a_terminal_says_how_far_it_is(tmp_path):
     code = (
         "import sys\nfrom rankloom.cli import _output, main\n"

@@ -25,14 +25,11 @@ from rankloom.collection import (
     index,
     repair,
     restore,
-    verify,
 )
 from rankloom.collection._schema import MIGRATIONS
 from rankloom.collection.backup import Backup, back_up_daily, too_many
-from rankloom.descriptors import describe
-from rankloom.media import read_image
 from tests.archives import picture
-from tests.damaging import N_MARKS, checkpoint, users
+from tests.damaging import N_MARKS, assert_aligned, checkpoint, users
 
 NOON = datetime(2026, 3, 14, 12, tzinfo=UTC)
 
@@ -53,13 +50,10 @@ def call(folder, *arguments, code=0):
 
 
 def check_alignment(folder):
-    """Every vector belongs to its item, and nothing is damaged."""
+    """Every vector and thumbnail belongs to its item, and nothing is damaged; returns how many items there are."""
     with Collection(folder) as collection:
-        assert verify(collection).problems == []
-        names = [stored.name for stored in collection.descriptors()]
+        assert_aligned(collection, collection.items())
         for item in collection.items():
-            for name, vector in describe(read_image(item.path), names).items():
-                np.testing.assert_allclose(collection.vectors(name)[item.id - 1], vector, rtol=2e-3, atol=2e-3)
             assert cv2.imdecode(np.frombuffer(collection.thumbnail(item.id), np.uint8), 1) is not None
         return len(collection)
 
@@ -195,6 +189,7 @@ def test_a_migration_makes_a_backup_first(tmp_path):
 # On request ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_backup_commands(folder, tmp_path):
     assert json.loads(call(folder, "backup", "--json"))["bytes"] > 100_000
     assert "MB ->" in call(folder, "backup", "--to", str(tmp_path / "mine.db"))
@@ -232,6 +227,7 @@ def test_restore_at_a_date(folder):
     assert {name for name in users(folder) if name.startswith("day")} == {"day0"}
 
 
+@pytest.mark.slow
 def test_restore_takes_over_what_came_since(folder, more):
     copy = back_up(folder)
     with Collection(folder) as collection:
@@ -272,6 +268,7 @@ def test_items_after_the_backup_come_again_with_the_next_index(folder, more):
     assert check_alignment(folder) == 84
 
 
+@pytest.mark.slow
 def test_restore_with_vectors_that_are_missing(folder):
     back_up(folder)
     file = next((folder / "vectors").glob("color_layout*"))
@@ -330,6 +327,7 @@ else:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["backup", "restore", "repair"])
 def test_killed(original, tmp_path, task):
     """Whenever it is killed: what is there opens or says what to do, and the next repair has everything."""

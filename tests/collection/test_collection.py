@@ -179,6 +179,7 @@ def test_renamed_copied_changed_deleted(collection, folder):
     assert collection.info().hidden == 1
 
 
+@pytest.mark.slow
 def test_shots_of_a_video_with_subtitles(collection, folder):
     with av.open(str(folder / "film.mp4"), "w") as container:
         stream = container.add_stream("mpeg4", rate=10)
@@ -351,6 +352,7 @@ def test_visual_words_are_trained_once(collection, folder):
     assert (again.version, again.rows) == (version, 9)
 
 
+@pytest.mark.slow
 def test_workers_give_the_same_collection(folder, tmp_path, collection):
     with Collection(tmp_path / "other", create=True) as other:
         index(other, [folder], workers=2)
@@ -535,6 +537,7 @@ def test_default_folder_is_the_users(tmp_path, folder, few, monkeypatch):
     assert (tmp_path / "data" / "rankloom" / "rankloom.db").is_file()
 
 
+@pytest.mark.slow
 def test_one_writer_by_the_command_too(collection, folder):
     with collection.indexing():
         command = [sys.executable, "-m", "rankloom", "index", str(folder), "-c", str(collection.folder)]

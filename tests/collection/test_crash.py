@@ -14,6 +14,8 @@ import pytest
 
 from rankloom.collection import Collection, index, verify
 
+pytestmark = pytest.mark.slow
+
 # Indexes with worker processes and marks at the same time; prints a line for each acknowledged mark.
 WORKER = """
 import sys, threading
@@ -37,7 +39,7 @@ if __name__ == "__main__":
         print("done", flush=True)
 """
 
-KILLS = 25
+KILLS = 12
 
 
 @pytest.fixture(scope="module")

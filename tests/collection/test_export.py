@@ -8,15 +8,14 @@ import shutil
 
 import pytest
 import pytrec_eval
-from click.testing import CliRunner
 
-from rankloom.cli import main
 from rankloom.collection import Captions, Collection, Mark, export_items, export_marks, index
 from rankloom.collection.query import Query
 from rankloom.datasets.trec import qid_from_trec, qid_to_trec, read_qrels, read_run
 from rankloom.engine import Engine
 from tests.archives import make, write_pictures
 from tests.serving import client
+from tests.shell import rankloom
 
 TEXTS = ("red boat", "100% sea", "%20 %zz", "灯台 と 海", "naïve\u00a0house", "a\u3000b", "=1+1", "#x 0 1")
 
@@ -26,15 +25,14 @@ def pictures(tmp_path_factory):
     return write_pictures(tmp_path_factory.mktemp("pictures"), 4)
 
 
+@pytest.fixture(scope="module")
+def made(pictures, tmp_path_factory):
+    return make(tmp_path_factory.mktemp("made") / "c", pictures)
+
+
 @pytest.fixture
-def folder(pictures, tmp_path):
-    return make(tmp_path / "c", pictures)
-
-
-def shell(*arguments, code=0):
-    ran = CliRunner().invoke(main, [str(argument) for argument in arguments])
-    assert ran.exit_code == code, ran.output
-    return ran
+def folder(made, tmp_path):
+    return shutil.copytree(made, tmp_path / "c")
 
 
 def mark_all(folder, user=""):
@@ -67,16 +65,17 @@ def test_queries_are_one_word_and_come_back(text):
     assert qid_from_trec(word) == text
 
 
+@pytest.mark.slow
 def test_marks_of_the_shell_come_back(folder, tmp_path):
     marks = mark_all(folder)
-    shell("export", tmp_path / "qrels.txt", "--marks", "-c", folder)
+    rankloom("export", tmp_path / "qrels.txt", "--marks", "-c", folder)
     with open(tmp_path / "qrels.txt", encoding="utf-8") as file:
         theirs = pytrec_eval.parse_qrel(file)
     assert {
         (qid_from_trec(qid), int(item), grade) for qid, items in theirs.items() for item, grade in items.items()
     } == {(qid, item, int(grade)) for qid, item, grade in marks}
     forget_all(folder)
-    shell("feedback", "--import", tmp_path / "qrels.txt", "-c", folder)
+    rankloom("feedback", "--import", tmp_path / "qrels.txt", "-c", folder)
     assert standing(folder) == marks
 
 
@@ -95,7 +94,7 @@ def test_marks_of_the_page_come_back(folder, tmp_path):
     assert (tmp_path / "shell.txt").read_text(encoding="utf-8") == written
     assert len(pytrec_eval.parse_qrel(written.splitlines())) == len(TEXTS)
     forget_all(folder)
-    shell("feedback", "--import", tmp_path / "page.txt", "-c", folder)
+    rankloom("feedback", "--import", tmp_path / "page.txt", "-c", folder)
     queries = {" ".join(text.split()) for text in TEXTS}
     assert standing(folder) == {(qid, item, float(item == 1)) for qid in queries for item in (1, 2)}
 
@@ -120,23 +119,24 @@ def test_two_users_who_judge_one_item(folder, tmp_path):
         engine = Engine(collection)
         engine.feedback(Query("boat"), [Mark(1, 1.0), Mark(2, 0.0)], "anna")
         engine.feedback(Query("boat"), [Mark(1, 0.0), Mark(3, 1.0, 4)], "bert")
-    ran = shell("export", tmp_path / "qrels.txt", "--marks", "-c", folder, code=1)
+    ran = rankloom("export", tmp_path / "qrels.txt", "--marks", "-c", folder, code=1)
     assert "judged by several users for 'boat'" in ran.stderr
     assert "choose one of 'anna', 'bert' with --user" in ran.stderr
     assert not (tmp_path / "qrels.txt").exists()
-    shell("export", tmp_path / "anna.txt", "--marks", "--user", "anna", "-c", folder)
+    rankloom("export", tmp_path / "anna.txt", "--marks", "--user", "anna", "-c", folder)
     assert [(qrel.id, qrel.grade) for qrel in read_qrels(tmp_path / "anna.txt")] == [("1", 1.0), ("2", 0.0)]
-    ran = shell("export", tmp_path / "bert.txt", "--marks", "--user", "bert", "-c", folder)
+    ran = rankloom("export", tmp_path / "bert.txt", "--marks", "--user", "bert", "-c", folder)
     assert "1 preferences left out" in ran.stderr
-    shell("export", tmp_path / "marks.csv", "--marks", "-c", folder)
+    rankloom("export", tmp_path / "marks.csv", "--marks", "-c", folder)
     with open(tmp_path / "marks.csv", newline="", encoding="utf-8") as file:
         rows = [(row["user"], row["item"], row["grade"], row["over"]) for row in csv.DictReader(file)]
     assert rows == [
         ("anna", "1", "1.0", ""), ("anna", "2", "0.0", ""), ("bert", "1", "0.0", ""), ("bert", "3", "1.0", "4"),
     ]  # fmt: skip
-    shell("export", tmp_path / "items.csv", "--user", "anna", "-c", folder, code=2)
+    rankloom("export", tmp_path / "items.csv", "--user", "anna", "-c", folder, code=2)
 
 
+@pytest.mark.slow
 def test_no_text_is_a_formula(pictures, tmp_path):
     first = sorted(pictures.rglob("*.png"))[0]
     (tmp_path / "p").mkdir()
@@ -163,6 +163,7 @@ def test_no_text_is_a_formula(pictures, tmp_path):
             assert "'=1+1 boat" in {cell.removesuffix(".png") for cell in cells}
 
 
+@pytest.mark.slow
 def test_results_are_exported_as_they_were_searched(folder):
     query = {"examples": [{"item": 1}]}
     options = ({"diffusion": False}, {"method": "smooth"}, {"collapse": True}, {"diversity": 0.7}, {})

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import threading
 
+import pytest
+
 from rankloom.collection import Collection
 from rankloom.collection.learning_settings import learning_settings, lock_weight, restart_learning, set_online_ranker
 
 
+@pytest.mark.slow
 def test_locks_that_are_set_at_once_are_all_kept(tmp_path):
     with Collection(tmp_path / "c", create=True) as collection:
         names = [f"expert {number}" for number in range(8)]

@@ -17,6 +17,8 @@ import pytest
 from rankloom.collection import Collection, index
 from rankloom.collection._pool import WorkerError, run_in_order
 
+pytestmark = pytest.mark.slow
+
 # What a user writes who has never heard of `if __name__ == "__main__"`.
 SCRIPT = """
 import sys

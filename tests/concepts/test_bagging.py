@@ -39,6 +39,7 @@ def test_a_machine_equals_svc_on_its_bag():
     np.testing.assert_allclose(model.score(vectors["colour"]), expected, atol=2e-3)
 
 
+@pytest.mark.slow
 def test_lazy_columns_and_range():
     vectors, y = described()
     bagged = BaggedSVMs(bag_size=60).fit(vectors, y)
@@ -56,6 +57,7 @@ def test_lazy_columns_and_range():
         assert roc_auc_score(truth, bagged.features(unseen).column(j)) > 0.7
 
 
+@pytest.mark.slow
 def test_workers_and_seeds():
     vectors, y = described()
     alone = BaggedSVMs(bag_size=60, random_state=3).fit(vectors, y)
@@ -69,6 +71,7 @@ def test_workers_and_seeds():
     assert not np.array_equal(different.models_[0].support, alone.models_[0].support)
 
 
+@pytest.mark.slow
 def test_boosting_over_base_models_asks_for_few_cells():
     vectors, y = described(n=900, share=0.1)
     half = np.arange(900) < 450

@@ -14,6 +14,7 @@ from PIL import Image
 from rankloom.datasets import load_letor
 from rankloom.media import read_captions, read_image, read_subtitles
 from rankloom.rankers import RankingLogisticRegression, load_ranker
+from tests.data import written
 
 FEW = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -48,9 +49,7 @@ ENDINGS = {"letor": ".txt", "captions": ".csv", "subtitles": ".srt", "picture": 
 def read(kind: str, content: bytes) -> None:
     """Read it, or see it refused by an error with one line."""
     reader, _ = VALID[kind]
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, f"file{ENDINGS[kind]}")
-        path.write_bytes(content)
+    with written(content, f"file{ENDINGS[kind]}") as path:
         refused = ""
         try:
             reader(path)
@@ -81,6 +80,7 @@ def test_any_text(kind, content):
     read(kind, content.encode("utf-8", "surrogatepass"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", VALID)
 @FEW
 @given(data=st.data())

@@ -249,6 +249,7 @@ LIKELY_ROW = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(st.one_of(PAIR_TEXT, st.lists(LIKELY_ROW, max_size=4).map("".join)))
 @example("1 qid:1 1:1.2.3 2:e\n")
@@ -275,6 +276,7 @@ def test_the_fast_parser_equals_its_slow_twin(text):
     assert fast.comments == slow.comments
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.one_of(st.binary(max_size=200), st.text(max_size=100).map(str.encode), PAIR_TEXT.map(str.encode)))
 @example(b"\x1f\x8b")
@@ -320,6 +322,7 @@ WORD = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0#"
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.data(), st.integers(1, 5), st.integers(1, 4), st.sampled_from(["rows.txt", "rows.txt.gz"]))
 def test_round_trip(draw, n_rows, n_features, name):
@@ -435,6 +438,7 @@ def test_importing_loads_nothing_heavy():
     assert result.stdout.strip() == "[]"
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 @needs_shared
 def test_mq2008(tmp_path):

@@ -41,6 +41,7 @@ def parquet(tmp_path, **columns) -> RankingData:
     return load_table(tmp_path / "rows.parquet")
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(st.data(), st.integers(1, 5), st.integers(1, 4), st.sampled_from(NAMES))
 def test_round_trip(draw, n_rows, n_features, name):

@@ -98,6 +98,7 @@ def test_garbage_raises_only_value_errors(content):
                 assert str(error).startswith(str(path))  # noqa: PT017
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(
     st.dictionaries(WORD, st.dictionaries(WORD, FINITE, min_size=1, max_size=4), min_size=1, max_size=3),
@@ -169,6 +170,7 @@ def test_align_checks():
         align({}, [Qrel("q", "b", 1), Qrel("q", "b", 2)])
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(RUNS, QRELS)
 def test_the_mask_gives_the_numbers_of_trec_eval(scores, grades):

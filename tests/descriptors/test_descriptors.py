@@ -320,6 +320,7 @@ class TestTexture:
         # The bins have another order: compare what does not depend on it.
         np.testing.assert_allclose(np.sort(shares, axis=1), np.sort(counts / counts.sum(), axis=1), atol=0.005)
 
+    @pytest.mark.slow
     def test_gabor_against_scikit_image(self) -> None:
         """The filters in the frequency domain are scikit-image's kernels, convolved around the borders."""
         grey = Prepared(PICTURES[0]).gray / 255.0
@@ -532,6 +533,7 @@ class TestPrepared:
             describe(np.zeros((4, 4, 4), np.uint8), ["hog"])
 
 
+@pytest.mark.slow
 @needs_shared
 @pytest.mark.shared
 def test_pictures_of_a_class_are_nearer() -> None:

@@ -165,6 +165,7 @@ def literal(weights: dict[str, np.ndarray], pixels: np.ndarray) -> tuple[np.ndar
 
 
 class TestNetwork:
+    @pytest.mark.slow
     def test_equals_a_literal_transcription(self, network: SemanticNetwork, weights: dict[str, np.ndarray]) -> None:
         embedding, probabilities = literal(weights, semantic_input(PICTURES[0]))
         found = network.describe(PICTURES[:1])
@@ -235,6 +236,7 @@ COMMON = {
 }
 
 
+@pytest.mark.slow
 @needs_shared
 @pytest.mark.shared
 def test_known_pictures_are_known(network: SemanticNetwork) -> None:

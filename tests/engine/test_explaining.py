@@ -13,6 +13,8 @@ from rankloom.collection import Collection
 from rankloom.engine import Engine, SearchOptions
 from tests.archives import like
 
+pytestmark = pytest.mark.slow
+
 QUERY = {"text": "sea", "examples": [{"item": 5}]}
 OPTIONS = ({}, {"diffusion": False}, {"method": "smooth"}, {"method": "visual_rank", "collapse": True})
 

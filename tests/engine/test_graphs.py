@@ -58,6 +58,7 @@ def test_the_graph_is_that_of_brute_force(changing):
     np.testing.assert_array_equal(found.ids, brute(engine, np.ones(N, bool)))
 
 
+@pytest.mark.slow
 def test_a_grown_graph_equals_one_from_scratch(changing, tmp_path):
     engine = alike(changing)
     engine.refresh()
@@ -68,6 +69,7 @@ def test_a_grown_graph_equals_one_from_scratch(changing, tmp_path):
         assert_same_graph(found, anew)
 
 
+@pytest.mark.slow
 def test_a_grown_graph_equals_one_from_scratch_when_the_collection_doubles(changing, tmp_path):
     engine = alike(changing)
     engine.refresh()
@@ -75,6 +77,7 @@ def test_a_grown_graph_equals_one_from_scratch_when_the_collection_doubles(chang
     assert_same_graph(engine.refresh(), scratch(changing, tmp_path / "scratch"))
 
 
+@pytest.mark.slow
 def test_removed_files_leave_the_graph(tmp_path):
     pictures = write_pictures(tmp_path / "pictures", 10, captions=False)
     with Collection(make(tmp_path / "c", pictures)) as opened:
@@ -94,6 +97,7 @@ def test_removed_files_leave_the_graph(tmp_path):
         np.testing.assert_array_equal(engine.refresh().ids, brute(engine, np.ones(40, bool)))
 
 
+@pytest.mark.slow
 def test_removed_and_returned_files_with_twins(tmp_path):
     pictures = tmp_path / "pictures"
     pictures.mkdir()
@@ -114,6 +118,7 @@ def test_removed_and_returned_files_with_twins(tmp_path):
         assert_same_graph(engine.refresh(), scratch(opened, tmp_path / "two"))
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(max_examples=100, deadline=None)
 def test_any_history_gives_the_graph_of_the_end(data):
@@ -167,6 +172,7 @@ def test_the_graph_is_made_anew_for_an_engine_that_starts_with_other_weights(cha
     np.testing.assert_array_equal(alike(changing).refresh().ids, before.ids)
 
 
+@pytest.mark.slow
 def test_the_graph_is_made_anew_when_a_linear_model_is_put_in_use(changing):
     engine = alike(changing)
     before = engine.refresh()
@@ -185,6 +191,7 @@ def test_the_graph_is_made_anew_when_a_linear_model_is_put_in_use(changing):
     np.testing.assert_array_equal(engine.refresh().ids, before.ids)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["descriptor", "version", "scales"])
 def test_the_graph_is_made_anew_when_descriptors_change(changing, tmp_path, what):
     alike(changing).refresh()
@@ -237,6 +244,7 @@ def left_open():
     found += [str(one.message) for one in said if issubclass(one.category, ResourceWarning)]
 
 
+@pytest.mark.slow
 def test_a_damaged_graph_is_made_again(changing):
     expected = alike(changing).refresh()
     file = changing.folder / GRAPH
@@ -246,6 +254,7 @@ def test_a_damaged_graph_is_made_again(changing):
             np.testing.assert_array_equal(alike(changing).refresh().ids, expected.ids)
 
 
+@pytest.mark.slow
 def test_a_damaged_graph_is_closed(changing):
     alike(changing).refresh()
     file = changing.folder / GRAPH
@@ -257,6 +266,7 @@ def test_a_damaged_graph_is_closed(changing):
     assert not found
 
 
+@pytest.mark.slow
 def test_a_graph_with_a_damaged_header_is_made_again(changing):
     expected = alike(changing).refresh()
     file = changing.folder / GRAPH
@@ -274,6 +284,7 @@ def test_a_graph_with_a_damaged_header_is_made_again(changing):
     assert not failed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["texts.index", "tags.index"])
 def test_a_damaged_text_index_is_made_again(changing, name):
     expected = alike(changing).scores(Query("red boat"))

@@ -17,7 +17,7 @@ from rankloom.collection import Captions, Collection, Mark, index
 from rankloom.collection.query import Example, Filters, Query
 from rankloom.engine import METHODS, Engine, SearchOptions, snapshot
 from rankloom.engine.diffusion import ALPHA
-from tests.archives import alike, copied, ids, like, picture, write_pictures
+from tests.archives import alike, copied, ids, like, picture, rgb, write_pictures
 
 N = 48
 
@@ -25,10 +25,6 @@ N = 48
 @pytest.fixture(scope="module")
 def engine(original):
     return alike(original)
-
-
-def rgb(collection, item):
-    return cv2.cvtColor(cv2.imread(collection.items([item])[0].path), cv2.COLOR_BGR2RGB)
 
 
 QUERIES = {
@@ -77,6 +73,7 @@ def test_dominance_holds_for_any_weights_that_are_not_negative(engine, weights):
 # Adding items --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reopen", [True, False])
 def test_adding_items_with_captions_changes_nothing_for_the_others(changing, tmp_path, reopen):
     engine = alike(changing)
@@ -95,6 +92,7 @@ def test_adding_items_with_captions_changes_nothing_for_the_others(changing, tmp
         assert after == old
 
 
+@pytest.mark.slow
 def test_adding_one_at_a_time_equals_adding_at_once(original, changing, tmp_path):
     more = write_pictures(tmp_path / "more", 3, seed=6, captions=False)
     engine = alike(changing)
@@ -171,6 +169,7 @@ def test_the_order_does_not_depend_on_threads(original, monkeypatch, cores):
         np.testing.assert_array_equal(alike(original).rank(query).total, expected[name])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options", [{}, {"diffusion": False}, {"collapse": True}, {"diversity": 0.4}, {"method": "prf"}]
 )
@@ -226,6 +225,7 @@ def test_explanations_sum_to_the_score(engine, name, diffusion):
     assert_explained(engine.rank(QUERIES[name], SearchOptions(diffusion=diffusion)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("diffusion", [True, False])
 @pytest.mark.parametrize("name", QUERIES)
 def test_explanations_with_marks(changing, name, diffusion):
@@ -245,6 +245,7 @@ def test_explanations_with_marks(changing, name, diffusion):
         assert parts.total == pytest.approx(difference, rel=0, abs=1e-6 * size)
 
 
+@pytest.mark.slow
 def test_explanations_of_pictures_regions_and_concepts(changing):
     engine = alike(changing)
     image = rgb(changing, 11)[4:, :50].copy()
@@ -344,6 +345,7 @@ def test_a_cutoff_is_suggested_for_examples_without_marks_only(changing):
 # While it changes ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_searching_and_marking_while_items_are_added(changing, tmp_path):
     engine = alike(changing)
     failed, stop = [], threading.Event()
@@ -406,6 +408,7 @@ def test_a_change_while_a_snapshot_is_taken_is_seen_by_the_next_search(changing,
     assert ids(engine.search(Query("airship"))) == ([5] if warm else [])
 
 
+@pytest.mark.slow
 def test_a_snapshot_stays_as_it_was_made(changing, tmp_path):
     engine = alike(changing)
     before = engine.snapshot()

@@ -161,6 +161,7 @@ def test_a_preference_does_not_say_that_the_other_is_wrong(engine):
         assert not {"marked right", "marked wrong"} & {*before.why.by_name()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"diversity": 0.3}, {"method": "visual_rank"}, {"method": "smooth"}])
 def test_an_item_that_a_preference_lifts_a_little_does_not_come_first(engine, options):
     for item in (14, 26, 40):
@@ -300,6 +301,7 @@ def assert_same(one, other, *, diffusion=False):
             np.testing.assert_array_equal(*ranked)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gone", [{0}, {3, 4}, {60}, {119}, {5, 55, 110}])
 def test_undo_equals_never_having_marked(fresh, gone):
     given = steps(120)
@@ -314,6 +316,7 @@ def test_undo_equals_never_having_marked(fresh, gone):
     assert_same(alike(engine.collection), never)  # opened again
 
 
+@pytest.mark.slow
 def test_undo_equals_never_having_marked_with_neighbours(fresh):
     given = steps(120)
     engine, never = alike(fresh()), alike(fresh())
@@ -378,6 +381,7 @@ def test_what_was_shown_is_kept_and_what_was_passed_over_is_decided_later(engine
     assert preferences(mark._replace(over=5), History([first]), together) == [(9, 5)]
 
 
+@pytest.mark.slow
 def test_undo_equals_never_having_marked_after_the_collection_doubled(fresh, tmp_path):
     given = steps(60)
     engine, never = alike(fresh()), alike(fresh())
@@ -422,6 +426,7 @@ def _mark(folder):
         alike(opened).feedback(like(1), [Mark(40, 1.0), Mark(2, 0.0)])
 
 
+@pytest.mark.slow
 def test_a_mark_of_another_process_is_seen(engine):
     engine.search(like(1))
     process = multiprocessing.get_context("spawn").Process(target=_mark, args=(engine.collection.folder,))
@@ -434,6 +439,7 @@ def test_a_mark_of_another_process_is_seen(engine):
     assert engine.weight_state.n_marks == 2
 
 
+@pytest.mark.slow
 def test_marks_of_many_threads_all_count(engine):
     failed = []
 

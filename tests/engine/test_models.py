@@ -4,7 +4,6 @@ import json
 import sqlite3
 import threading
 
-import cv2
 import numpy as np
 import pytest
 
@@ -13,7 +12,7 @@ from rankloom.collection._schema import MIGRATIONS
 from rankloom.collection.query import Example, Filters, Query
 from rankloom.engine import Engine, SearchOptions
 from rankloom.evaluation.metrics import evaluate
-from tests.archives import alike, copied, ids, kind, like
+from tests.archives import alike, copied, ids, kind, like, rgb
 
 N = 48
 NOT_LINEAR = ("rankboost", "irankboost", "ranknet", "lambdamart")
@@ -39,10 +38,6 @@ def taught(judged, tmp_path):
 
 def judge(engine, query, wanted, items, user=""):
     engine.feedback(query, [Mark(one, float(kind(engine.collection, one) == wanted)) for one in items], user)
-
-
-def rgb(collection, item):
-    return cv2.cvtColor(cv2.imread(collection.items([item])[0].path), cv2.COLOR_BGR2RGB)
 
 
 # Models --------------------------------------------------------------------------------------------------------------
@@ -71,6 +66,7 @@ def test_bad_rankers_and_parameters_leave_no_model(taught, ranker):
     assert taught.models() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ranker", ["rlr", "ranksvm", *NOT_LINEAR])
 def test_a_model_in_use_ranks_and_explains(taught, ranker):
     model = taught.train(ranker)
@@ -92,6 +88,7 @@ def test_a_model_in_use_ranks_and_explains(taught, ranker):
     np.testing.assert_array_equal(again.rank(like(3)).total, taught.rank(like(3)).total)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ranker", ["rlr", "ranksvm", *NOT_LINEAR])
 def test_words_find_the_same_items_whatever_the_model(taught, ranker):
     words = ("boat", "red boat", "xyzzy", "things -red")
@@ -100,6 +97,7 @@ def test_words_find_the_same_items_whatever_the_model(taught, ranker):
     assert [sorted(ids(taught.search(Query(word), N, SearchOptions(user="another")))) for word in words] == before
 
 
+@pytest.mark.slow
 def test_words_find_the_same_items_when_a_concept_has_a_weight(changing):
     engine = alike(changing)
     grey = [item for item in range(1, N + 1) if kind(changing, item) == "grey_things"]
@@ -111,6 +109,7 @@ def test_words_find_the_same_items_when_a_concept_has_a_weight(changing):
     assert [sorted(ids(engine.search(Query(word), N))) for word in ("boat", "xyzzy")] == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ranker", ["rlr", "rankboost"])
 def test_interleaved_models_both_know_the_concept_of_a_query(taught, ranker):
     grey = [item for item in range(1, N + 1) if kind(taught.collection, item) == "grey_things"]
@@ -128,6 +127,7 @@ def test_interleaved_models_both_know_the_concept_of_a_query(taught, ranker):
     assert {*ids(mixed)[: len(grey)]} == {*grey}
 
 
+@pytest.mark.slow
 def test_another_model_gives_its_own_scores(taught):
     numbers = [taught.train(ranker).id for ranker in ("rankboost", "irankboost", "ranknet", "lambdamart")]
     expected = {}
@@ -159,6 +159,7 @@ def test_a_worse_model_is_refused_and_rollback_goes_back(taught):
         taught.rollback()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ranker", ["rlr", "rankboost", "ranknet"])
 def test_a_model_works_after_a_descriptor_was_added(taught, ranker):
     taught = Engine(taught.collection)
@@ -310,6 +311,7 @@ def test_saved_searches(changing):
         engine.save_search("  ", like(5))
 
 
+@pytest.mark.slow
 def test_explaining_one_query_in_many_threads(changing):
     failed = []
     engine = alike(changing)

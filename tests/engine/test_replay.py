@@ -14,6 +14,8 @@ from rankloom.collection.query import Example, Query
 from rankloom.engine.online_weights import OnlineWeights
 from tests.archives import alike, copied, like, write_pictures
 
+pytestmark = pytest.mark.slow
+
 N = 48
 
 
@@ -88,7 +90,7 @@ def work_of(collection, action):
 
 def test_a_mark_among_many_costs_what_one_among_few_costs(changing):
     costs = []
-    for n_marks in (30, 3000):
+    for n_marks in (30, 1200):
         fill(changing, n_marks, seed=n_marks)
         engine = alike(changing)
         engine.search(like(5))
@@ -106,7 +108,7 @@ def test_a_mark_among_many_costs_what_one_among_few_costs(changing):
 
 
 def test_opening_starts_from_a_checkpoint(changing):
-    fill(changing, 1500)
+    fill(changing, 750)
     engine = alike(changing)
     engine.refresh()  # writes checkpoints
     expected = engine.weights
@@ -117,36 +119,36 @@ def test_opening_starts_from_a_checkpoint(changing):
 
 
 def test_replay_takes_memory_of_a_page_not_of_the_log(changing, monkeypatch):
-    monkeypatch.setattr(log, "_PAGE", 100)
+    monkeypatch.setattr(log, "_PAGE", 50)
     engine = alike(changing)
     engine.search(like(5))
     peaks = []
-    for n_marks in (300, 1200):
+    for n_marks in (150, 600):
         fill(changing, n_marks, seed=n_marks)
         gc.collect()
         tracemalloc.start()
         engine.search(like(5))
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-    assert engine.weight_state.n_marks == 1500
+    assert engine.weight_state.n_marks == 750
     assert peaks[1] < 1.5 * peaks[0]  # four times as many marks
 
 
-@pytest.mark.parametrize("place", [0, 310, 599])
+@pytest.mark.parametrize("place", [0, 155, 299])
 def test_a_mark_taken_back_is_as_if_never_given(original, tmp_path, place):
     weights = []
     for turn in range(2):
         with copied(original, tmp_path / f"c{turn}") as collection:
-            fill(collection, 600)
+            fill(collection, 300)
             engine = alike(collection)
             number = log.marks(collection)[place].id
             if turn == 0:
-                assert engine.weight_state.n_marks == 600
+                assert engine.weight_state.n_marks == 300
                 engine.undo(mark=number)
             else:
                 with collection.transaction() as db:
                     db.execute("DELETE FROM qrels WHERE id = ?", (number,))
-            assert engine.weight_state.n_marks == 599
+            assert engine.weight_state.n_marks == 299
             weights.append(engine.weights)
             assert alike(collection).weights == engine.weights
     assert weights[0] == weights[1]

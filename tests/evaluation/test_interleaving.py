@@ -160,6 +160,7 @@ class TestPreference:
             after = (Preference(wins + 1, losses).e_value + Preference(wins, losses + 1).e_value) / 2
             assert after == pytest.approx(now, rel=1e-12)
 
+    @pytest.mark.slow
     def test_wrong_verdicts_are_rare_although_one_looks_after_each_query(self):
         wins, losses = paths(0.5, 1500, 600, 1)
         table = {(w, n - w): Preference(w, n - w).verdict != "undecided" for n in range(1, 601) for w in range(n + 1)}
@@ -171,6 +172,7 @@ class TestPreference:
         ordinary = np.abs(wins - losses) / np.sqrt(wins + losses) > 1.96
         assert ordinary[:, 9:].any(axis=1).mean() > 0.3
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(("share", "n_queries"), [(0.9, 30), (0.7, 120), (0.6, 600)])
     def test_power(self, share, n_queries):
         """A preference is found within these queries in nine of ten runs, and never the other way round."""

@@ -330,6 +330,7 @@ def test_arguments_are_not_changed():
         np.testing.assert_array_equal(array, copy)
 
 
+@pytest.mark.slow
 def test_importing_leaves_numba_alone():
     code = "import sys, rankloom.evaluation.metrics; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
@@ -351,6 +352,7 @@ def problems(draw, tied=True):
 policies = st.sampled_from([*POLICIES.values(), Policy(ties="best"), Policy(ties="average", gain="exponential")])
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(problems(), policies, st.randoms(use_true_random=False))
 def test_order_of_rows_changes_nothing(data, policy, random):
@@ -364,6 +366,7 @@ def test_order_of_rows_changes_nothing(data, policy, random):
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(problems(), policies, st.integers(-50, 50))
 def test_a_constant_or_a_factor_changes_nothing(data, policy, constant):
@@ -373,6 +376,7 @@ def test_a_constant_or_a_factor_changes_nothing(data, policy, constant):
     assert evaluate(y, scores * 3, qid, EVERY, policy) == plain
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(problems(), policies)
 def test_a_query_does_not_see_the_others(data, policy):
@@ -384,6 +388,7 @@ def test_a_query_does_not_see_the_others(data, policy):
         assert alone == pytest.approx({metric: values[i] for metric, values in got.values.items()}, abs=1e-12)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(problems(), policies)
 def test_ranges_and_ties(data, policy):
@@ -412,6 +417,7 @@ def test_a_perfect_ranking_gets_one(data, policy):
     assert evaluate(y, y, qid, "swaps", policy) == {"swaps": 0.0}
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(problems(tied=False))
 def test_joachims_bound(data):

@@ -81,6 +81,7 @@ def test_negative_grades_gain_nothing_in_trec_eval_too():
     assert got == pytest.approx({name: values[0] for name, values in expected.items()}, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tied", [False, True])
 @pytest.mark.parametrize("seed", range(15))
 def test_sklearn_ndcg(seed, tied):

@@ -155,6 +155,7 @@ def enumerate_flips(d):
     return sum(value >= observed - 1e-9 for value in sums) / len(sums)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(-5, 5), min_size=1, max_size=8))
 def test_sign_flips_are_exact_on_few_queries(d):
@@ -200,6 +201,7 @@ def test_holm(p_values):
     assert (corrected >= p_values).all()
 
 
+@pytest.mark.slow
 def test_bootstrap():
     random = np.random.default_rng(0)
     values = random.normal(size=(2, 1600))

@@ -11,15 +11,17 @@ from rankloom.evaluation.metrics import evaluate
 from rankloom.experiments.papers import cascade
 from rankloom.rankers import RankBoost
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def report():
-    return cascade.run(cascade.generated_concepts(2, 3000, 30), n_rounds=20, regularizers=1)
+    return cascade.run(cascade.generated_concepts(2, 2400, 20), n_rounds=12, regularizers=1)
 
 
 def test_points_are_measured(report):
-    concept = next(iter(cascade.generated_concepts(2, 3000, 30)))
-    ranker = RankBoost(20, "feature").fit(concept.train.X, concept.train.y).truncated(3)
+    concept = next(iter(cascade.generated_concepts(2, 2400, 20)))
+    ranker = RankBoost(12, "feature").fit(concept.train.X, concept.train.y).truncated(3)
     scores = ranker.predict(concept.test())
     point = report.curves["RankBoost"]["concept 1"][2]
     assert point.quality == pytest.approx(evaluate(concept.y, scores, None, list(cascade.DEPTHS)))
@@ -53,7 +55,8 @@ def test_mean_curve_of_known_curves():
     assert (values[0], values[-1]) == pytest.approx((0.1, 0.15))  # the shorter curve keeps its last value
 
 
-def test_command(tmp_path):
+def test_command(tmp_path, monkeypatch):
+    monkeypatch.setattr(cascade, "_ROUNDS", (1, 3, 10))
     folder = tmp_path / "out"
     found = CliRunner().invoke(main, ["bench", "cascade", "--quick", "--concepts", "1", "-o", str(folder), "--json"])
     assert found.exit_code == 0, found.output

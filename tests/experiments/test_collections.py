@@ -205,6 +205,7 @@ def test_folds_of_queries_hold_queries_apart(data):
     assert all(shared)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unseen", [False, True])
 def test_quality_is_that_of_brute_force(data, phi, unseen):
     start = weights_of(data, 5)
@@ -409,6 +410,7 @@ def test_following_marks_beats_pinning_them(trials):
         assert trials[0.0].mean(name)[2] > trials[0.0].mean("nothing")[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["nothing", "engine"])
 def test_users_may_mark_what_tells_most(data, strategy):
     weights = learned_weights(data, n_queries=30)

@@ -31,6 +31,8 @@ from rankloom.experiments.papers.flickr8k import (
 )
 from tests.data import SHARED, needs_shared
 
+pytestmark = pytest.mark.slow
+
 WORDS = [
     "ball", "beach", "bike", "boy", "camera", "car", "cat", "dog", "girl", "grass", "hat", "horse", "lake", "mountain",
     "road", "rock", "snow", "tree",
@@ -265,10 +267,9 @@ def test_parts_are_disjoint():
         car.split_queries(queries[:20], 10, 5, np.random.RandomState(0))
 
 
-def test_vectors_are_kept(source, cache, monkeypatch):
+def test_vectors_are_kept(source, cache):
     first = visual_vectors(source, cache)
-    monkeypatch.setattr(flickr8k, "read_image", None)  # nothing is read again
-    second = visual_vectors(source, cache)
+    second = visual_vectors(source, cache, progress=pytest.fail)  # nothing is described again
     for name, vectors in first.items():
         assert (vectors == second[name]).all()
         apart = ((vectors[:, None] - vectors) ** 2).sum(axis=2)

@@ -11,7 +11,10 @@ from click.testing import CliRunner
 from rankloom.cli import main
 from rankloom.descriptors import CLASSICAL
 from rankloom.experiments.labeled import load_labeled, read_labels
+from rankloom.experiments.papers import cascade
 from rankloom.experiments.papers.cascade_concepts import concepts_of
+
+pytestmark = pytest.mark.slow
 
 KINDS = {"red": (0, 0, 200), "green": (0, 200, 0), "blue": (200, 0, 0)}
 
@@ -29,8 +32,13 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def described(folder, tmp_path_factory):
-    return load_labeled(folder, work=tmp_path_factory.mktemp("collection") / "c")
+def ran(folder, tmp_path_factory):
+    """What the command says of the folder, and where it keeps the descriptions."""
+    work = tmp_path_factory.mktemp("collection") / "c"
+    options = ["--data", str(folder), "--cache", str(work), "--concepts", "1", "--quick", "--json"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cascade, "_ROUNDS", (1, 3, 10))
+        return CliRunner().invoke(main, ["bench", "cascade", *options]), work
 
 
 def test_labels_by_folder_and_by_table(folder, tmp_path):
@@ -48,7 +56,8 @@ def test_labels_by_folder_and_by_table(folder, tmp_path):
         read_labels(tmp_path / "none")
 
 
-def test_concepts_are_learnable_and_lazily_scored(described):
+def test_concepts_are_learnable_and_lazily_scored(folder, ran):
+    described = load_labeled(folder, work=ran[1])
     assert {len(vectors) for vectors in described.vectors.values()} == {60}
     concepts = list(concepts_of(described, 2))
     assert [concept.name for concept in concepts] == ["blue", "green"]
@@ -61,20 +70,9 @@ def test_concepts_are_learnable_and_lazily_scored(described):
         assert scores[concept.y == 1].min() > scores[concept.y == 0].mean()
 
 
-def test_command_on_a_folder(folder, tmp_path):
-    arguments = [
-        "bench",
-        "cascade",
-        "--data",
-        str(folder),
-        "--cache",
-        str(tmp_path / "c"),
-        "--concepts",
-        "1",
-        "--quick",
-    ]
-    found = CliRunner().invoke(main, [*arguments, "--json"])
-    assert found.exit_code == 0, found.output
-    findings = [json.loads(line) for line in found.stdout.splitlines()]
+def test_command_on_a_folder(ran):
+    command, work = ran
+    assert command.exit_code == 0, command.output
+    findings = [json.loads(line) for line in command.stdout.splitlines()]
     assert any(finding["what"].startswith("soft cascade") for finding in findings)
-    assert (tmp_path / "c" / "rankloom.db").is_file()
+    assert (work / "rankloom.db").is_file()

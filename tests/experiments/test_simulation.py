@@ -24,6 +24,7 @@ def test_clicks_teach_in_spite_of_position_bias(name):
     assert run.gain[-60:].mean() > 0.1
 
 
+@pytest.mark.slow
 def test_the_first_query_is_ranked_uniformly_and_uniform_never_gains():
     for ranker in (OnlinePassiveAggressiveRanker(0.1), RankingLogisticRegression()):
         run = simulate(DATA, ranker, k=10)
@@ -44,6 +45,7 @@ def test_a_step_of_the_protocol_is_rank_measure_judge_learn():
         weights = ranker.partial_fit(part.X[top], part.y[top]).coef_
 
 
+@pytest.mark.slow
 def test_a_reservoir_forgets_and_retraining_waits():
     everything = simulate(DATA, RankingLogisticRegression(), k=10, retrain_every=1)
     little = simulate(DATA, RankingLogisticRegression(), k=10, retrain_every=1, reservoir=2)

@@ -40,6 +40,7 @@ def test_fused_against_formulas_and_scipy(d, negative):
     np.testing.assert_allclose(found[nonzero, 2], cosines, rtol=2e-5, atol=2e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("features", ["+sse4.2,+popcnt", "+avx2,+fma,+f16c"])
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="these are features of Intel and AMD processors")
 def test_every_half_precision_number_is_read_exactly_on_any_processor(features, tmp_path):

@@ -25,6 +25,7 @@ def labeled(seed, *, good, n=90):
     return LabeledCollection(vectors, labels)
 
 
+@pytest.mark.slow
 def test_the_telling_descriptor_gets_the_weight():
     for good in ("a", "b"):
         weights = train_prior([labeled(seed, good=good) for seed in range(2)])
@@ -34,6 +35,7 @@ def test_the_telling_descriptor_gets_the_weight():
         assert mine > 0.8
 
 
+@pytest.mark.slow
 def test_every_collection_counts_alike():
     small, large = labeled(0, good="a", n=60), labeled(1, good="b", n=200)
     weights = train_prior([small, large])
@@ -57,6 +59,7 @@ def test_unknown_descriptors_weigh_the_same():
     assert {weights[f"mine.{distance}"] for distance in ("l1", "l2", "cosine", "chi2")} == {0.25}
 
 
+@pytest.mark.slow
 def test_command(tmp_path):
     rng = np.random.default_rng(0)
     rows = [["path", "class"]]

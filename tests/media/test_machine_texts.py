@@ -196,6 +196,7 @@ def test_only_captions_are_taken_from_a_file() -> None:
     assert embedded_texts(jpeg(exif=exif, comment="Grüße".encode())) == ["Grüße"]
 
 
+@pytest.mark.slow
 @needs_shared
 @pytest.mark.shared
 def test_the_packs() -> None:

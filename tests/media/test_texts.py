@@ -26,7 +26,7 @@ from rankloom.media import (
 from rankloom.media.embedded import embedded_texts, xmp_texts
 from rankloom.media.subtitles import MAX_PLACES
 from tests.data import SHARED, needs_shared
-from tests.media.test_videos import frames, write
+from tests.media.drawn_videos import frames, write
 
 DC = 'xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"'
 XMP = f"""<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF {DC} xmlns:photoshop="http://ns.adobe.com/photoshop/1.0/">
@@ -361,6 +361,7 @@ class TestSubtitles:
         shuffled = rng.permutation(len(shots)).tolist()
         assert spread_cues(cues, [shots[k] for k in shuffled]) == [expected[k] for k in shuffled]
 
+    @pytest.mark.slow
     def test_spread_looks_at_neighbours_only(self) -> None:
         """Ten thousand shots and a hundred thousand cues: each against each would take an hour."""
         shots = [(float(n), n + 0.98) for n in range(10_000)]

@@ -19,44 +19,14 @@ from rankloom.media import MediaError, Shot, read_shots
 from rankloom.media._budget import Budget
 from rankloom.media.videos import MOST_CANDIDATES, RECENT, KeyFrame, _Open
 from tests.data import SHARED, needs_shared
-
-COLORS = [(200, 40, 40), (40, 160, 60), (50, 60, 210), (230, 220, 60), (120, 120, 120)]
-
-
-def frames(lengths: Iterable[int], size: tuple[int, int] = (96, 64)) -> Iterable[np.ndarray]:
-    """Shots of these lengths: textured colours with a square that moves."""
-    rng = np.random.default_rng(0)
-    for shot, length in enumerate(lengths):
-        ground = np.clip(rng.normal(COLORS[shot % 5], 20, (size[1], size[0], 3)), 0, 255).astype(np.uint8)
-        for n in range(length):
-            frame = ground.copy()
-            at = n % (size[0] - 12)
-            frame[10:22, at : at + 12] = 255 - np.array(COLORS[shot % 5], np.uint8)
-            yield frame
-
-
-def write(
-    path: Path, pictures: Iterable[np.ndarray], rate: Fraction | int = 25, pixel_aspect: Fraction = Fraction(1)
-) -> Path:
-    with av.open(str(path), "w") as container:
-        stream = None
-        for picture in pictures:
-            if stream is None:
-                stream = container.add_stream("mpeg4", rate=rate)
-                stream.codec_context.sample_aspect_ratio = pixel_aspect
-                stream.height, stream.width = picture.shape[:2]
-                stream.pix_fmt = "yuv420p"
-                stream.bit_rate = 2_000_000
-            container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
-        if stream is not None:
-            container.mux(stream.encode(None))
-    return path
+from tests.media.drawn_videos import COLORS, frames, write
 
 
 def bounds(shots: Iterable[Shot]) -> list[tuple[int, int]]:
     return [(shot.start_frame, shot.end_frame) for shot in shots]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("detector", ["content", "adaptive"])
 @pytest.mark.parametrize("name", ["a.mp4", "a.mkv", "a.avi", "a.mov"])
 def test_cuts_and_times(tmp_path: Path, detector: str, name: str) -> None:
@@ -73,6 +43,7 @@ def test_cuts_and_times(tmp_path: Path, detector: str, name: str) -> None:
         assert np.abs(key.image.reshape(-1, 3).mean(0) - color).max() < 40
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rate", [Fraction(24000, 1001), Fraction(2), Fraction(120)])
 @pytest.mark.parametrize("name", ["a.mp4", "a.mkv", "a.avi"])
 def test_the_end_of_a_shot_shows_its_last_frame(tmp_path: Path, name: str, rate: Fraction) -> None:
@@ -177,6 +148,7 @@ def test_signs_of_life_come_between_frames(tmp_path: Path) -> None:
     assert len(signs) >= 30
 
 
+@pytest.mark.slow
 def test_key_frames_are_spread(tmp_path: Path) -> None:
     path = write(tmp_path / "a.mp4", frames([300, 40]))
     first, second = read_shots(path, key_frames=4)
@@ -222,6 +194,7 @@ def test_memory_does_not_grow_with_the_shot() -> None:
     assert len(older) >= MOST_CANDIDATES // 2
 
 
+@pytest.mark.slow
 def test_streams_in_bounded_memory(tmp_path: Path) -> None:
     peaks = []
     for name, n in (("short.mp4", 100), ("long.mp4", 1000)):
@@ -281,6 +254,7 @@ class TestHostile:
         playlist.write_text("ffconcat version 1.0\nfile real.mkv\n")
         self.bad(playlist, "not a readable video")
 
+    @pytest.mark.slow
     def test_truncated_and_damaged_videos_give_what_is_left(self, tmp_path: Path) -> None:
         data = write(tmp_path / "whole.avi", frames([30, 30, 30])).read_bytes()
         short = tmp_path / "short.avi"
@@ -296,6 +270,7 @@ class TestHostile:
         assert sum(shot.end_frame - shot.start_frame + 1 for shot in read_shots(short)) > 20
 
 
+@pytest.mark.slow
 @needs_shared
 @pytest.mark.shared
 @pytest.mark.parametrize("detector", ["content", "adaptive"])
@@ -310,6 +285,7 @@ def test_bikes_has_its_six_shots(detector: str) -> None:
         assert shot.start == pytest.approx(shot.start_frame / 25, abs=1e-6)
 
 
+@pytest.mark.slow
 @needs_shared
 @pytest.mark.shared
 def test_the_other_videos() -> None:

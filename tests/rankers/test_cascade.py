@@ -78,6 +78,7 @@ def by_hand(cascade, X):
 # Scores.
 
 
+@pytest.mark.slow
 def test_lazy_equals_dense_and_asks_for_what_it_needs(fitted):
     full, cascade, _, test = fitted
     for number in (0, 20, 40, len(cascade.all_cuts_) - 1, cascade.chosen_):
@@ -182,6 +183,7 @@ def test_costs_are_those_that_features_state_or_measure():
 # What is promised.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["feature", "linear"])
 def test_it_keeps_its_promise_on_rows_it_has_not_seen(kind):
     """In the mean of twelve draws: one draw with 60 relevant rows says little, and which cut-off is best may hang on
@@ -213,6 +215,7 @@ def tagged(seed, n=6000):
     return [(X[k::3], y[k::3]) for k in range(3)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["threshold", "linear"])
 def test_a_tag_that_all_relevant_items_have_is_a_good_first_expert(kind):
     shares = []
@@ -225,6 +228,7 @@ def test_a_tag_that_all_relevant_items_have_is_a_good_first_expert(kind):
     assert np.mean(shares) < 0.6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["threshold", "linear"])
 def test_the_widest_margin_keeps_items_like_those_that_matter(kind):
     for seed in range(5):
@@ -245,6 +249,7 @@ def test_no_evidence_is_no_permission():
     assert cascade.curve_[cascade.chosen_].share == 1.0
 
 
+@pytest.mark.slow
 def test_only_the_order_of_grades_matters():
     data = make_ranking(n_queries=60, n_items=30, random_state=3)
     full = RankBoost(20).fit(data.X, data.y, data.qid)
@@ -428,6 +433,7 @@ def test_of_equal_scores_at_the_cut_off_all_count():
 # Which rankers.
 
 
+@pytest.mark.slow
 def test_a_fitted_ranker_is_left_as_it_is():
     train, held, test = thirds()
     for make in FULL.values():
@@ -473,11 +479,15 @@ def test_what_is_no_ranker_is_refused(ranker):
         SoftCascade(ranker).fit(train.X, train.y)
 
 
-def test_rankers_that_are_no_sums_are_refused_before_they_are_fitted(monkeypatch):
+class NeverFitted(LambdaMART):
+    def fit(self, *args, **options):
+        pytest.fail("was fitted")
+
+
+def test_rankers_that_are_no_sums_are_refused_before_they_are_fitted():
     train, *_ = thirds(600, 5)
-    monkeypatch.setattr(LambdaMART, "fit", lambda *_: pytest.fail("was fitted"))
-    with pytest.raises(ValueError, match="LambdaMART"):
-        SoftCascade(LambdaMART()).fit(train.X, train.y)
+    with pytest.raises(ValueError, match="NeverFitted"):
+        SoftCascade(NeverFitted()).fit(train.X, train.y)
 
 
 def test_a_ranker_of_other_features_is_refused():

@@ -54,6 +54,7 @@ def expected_failures(estimator):
     return {}
 
 
+@pytest.mark.slow
 @parametrize_with_checks([*DEFAULTS, *WITH_SCIKIT_LEARN], expected_failed_checks=expected_failures)
 def test_scikit_learn_checks(estimator, check):
     if isinstance(estimator, RankSVM) and check.func.__name__ == "check_sample_weight_equivalence_on_dense_data":

@@ -48,6 +48,7 @@ def objective(data, w, gamma, C):
     return total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gamma", [0.0, 0.05, 1.0, 20.0])
 @pytest.mark.parametrize("apart", [0.5, 8.0])
 def test_no_weights_do_better(gamma, apart):

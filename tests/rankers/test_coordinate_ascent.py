@@ -54,6 +54,7 @@ def literal(rows, scores, metric, policy):
     return float(np.nansum(evaluate_queries(rows.y, scores, rows.query, metric, policy).values[metric]))
 
 
+@pytest.mark.slow
 def test_values_are_those_of_the_metrics():
     for metric, policy in FAST:
         for seed in range(30):
@@ -83,6 +84,7 @@ def all_points(a, b, starts):
     return np.concatenate([ends, between, np.linspace(-5, 5, 101)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("whole", [False, True])
 def test_line_search_is_never_worse_than_all_steps(whole):
     n_better_than_start = 0
@@ -236,6 +238,7 @@ def test_equal_rows_of_two_grades():
     assert ranker.objective_ == evaluate(y, ranker.predict(X), None, "AP")["AP"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.002, 0.5])
 def test_long_list(share):
     random = np.random.default_rng(5)
@@ -272,6 +275,7 @@ def test_bad_parameters():
             CoordinateAscent(**bad).fit(data.X, data.y, qid=data.qid)
 
 
+@pytest.mark.slow
 @needs_shared
 @pytest.mark.shared
 def test_mq2008():

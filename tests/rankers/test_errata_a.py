@@ -114,6 +114,7 @@ def test_a2_global_shift_breaks_consistency():
     assert rank_consistency(ours, X, y, qid).consistent
 
 
+@pytest.mark.slow
 def test_a2_random_problems():
     assert violations(RLR(shift="global"), 400) > 0
     assert violations(LogisticRegressionRanker(), 400) > 0
@@ -121,6 +122,7 @@ def test_a2_random_problems():
     assert violations(FRLR(), 400) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "ranker",
     [
@@ -152,6 +154,7 @@ def test_a2_a_shift_a_query_makes_offsets_of_queries_irrelevant():
 # A3: more than two grades.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("queries", [1, 3])
 def test_a3_with_three_grades_only_all_pairs_are_consistent(queries):
     assert violations(RLR(), 200, grades=3, queries=queries, informative=3.0) > 0
@@ -285,6 +288,7 @@ def test_a8_all_parts_are_equal_for_a_linear_loss_without_constant(constant, equ
 # A9: the median of the repeated values.
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1), st.integers(-3, 3)), min_size=2, max_size=15))
 def test_a9_the_shift_is_the_lower_median_of_the_repeated_values(table):
@@ -309,6 +313,7 @@ def test_a9_the_shift_is_the_lower_median_of_the_repeated_values(table):
 # A10: tau, swaps and average precision.
 
 
+@pytest.mark.slow
 def test_a10_tau_counts_swaps_and_they_bound_average_precision():
     random = np.random.default_rng(10)
     slack = np.inf

@@ -554,6 +554,7 @@ def test_b13_survivors_outrank_the_pruned(alpha, inclusive, inverted):
 # B14: the exact step.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("queries", [1, 4])
 @pytest.mark.parametrize("grades", [2, 3])
 @pytest.mark.parametrize("seed", SEEDS)

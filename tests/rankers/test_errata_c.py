@@ -427,6 +427,7 @@ def outliers(seed, offset, d, n_queries=12, n=60):
     return RankingData(np.hstack([text, visual]), y, np.repeat(np.arange(n_queries), n))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("offset", "d"), [(0.0, 4), (1.5, 4)])
 def test_c13_normalised_graphs_hold_outliers_down(offset, d):
     train, test = outliers(0, offset, d), outliers(1, offset, d)

@@ -9,13 +9,11 @@ import onnx
 import onnxruntime
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from rankloom import make_ranker
-from rankloom.cli import main
 from rankloom.datasets import make_ranking, make_weak_models, save_letor, save_table
 from rankloom.rankers import (
     AdditiveRanker,
@@ -28,6 +26,7 @@ from rankloom.rankers import (
 )
 from rankloom.rankers.base import Problem
 from rankloom.rankers.export import elasticsearch_model, golden_rows, golden_vectors, names_of, onnx_model
+from tests.shell import rankloom
 
 DATA = make_ranking(20, 25, 7, n_informative=4, random_state=3)
 WEAK = make_weak_models(3000, 20, relevant_share=0.05, random_state=1)
@@ -103,6 +102,7 @@ class TestOnnx:
         for X in rows:
             np.testing.assert_array_equal(run_onnx(ranker, X), ranker.predict(X))
 
+    @pytest.mark.slow
     def test_values_on_an_edge_and_beside_it(self):
         ranker = BOOSTED[0]
         for j, edge in zip(ranker.features_.tolist(), ranker.thresholds_.tolist(), strict=True):
@@ -230,12 +230,6 @@ class TestElasticsearch:
         ranker.coef_ = np.array([1e39, 0.0])
         with pytest.raises(ValueError, match="weight of 'a' is beyond single precision"):
             elasticsearch_model(ranker, ["a", "b"])
-
-
-def rankloom(*arguments, code=0):
-    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
-    assert result.exit_code == code, result.output
-    return result
 
 
 @pytest.fixture(scope="module")

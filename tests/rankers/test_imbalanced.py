@@ -159,6 +159,7 @@ def test_every_round_is_the_best_one(kind, regularizer, inclusive, inverted):
     assert ranker.survivors_[-1] < 1  # something was cut off
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inclusive", [True, False])
 @pytest.mark.parametrize("scaling", ["centred", "paper"])
 @pytest.mark.parametrize("seed", [0, 2, 4])

@@ -188,6 +188,7 @@ def test_direct_and_binned_ways_equal_the_pairs(scale, weighted):
     assert_close(binned, expected, 1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n_upper", "n_lower", "scales"),
     [(300, 700, SCALES), (2000, 3000, [1e-3, 1.0, 30.0, 1e9]), (1, 20000, [1.0, 50.0])],
@@ -354,6 +355,7 @@ def medians(X, weight, starts):
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.tuples(st.integers(-4, 4), st.integers(1, 5)), min_size=1, max_size=80))
 def test_median_equals_the_median_of_the_repeated_values(rows):

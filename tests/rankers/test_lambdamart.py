@@ -159,6 +159,7 @@ def test_bad_parameters(params, message):
         LambdaMART(**params).fit([[1.0], [2.0]], [0, 1])
 
 
+@pytest.mark.slow
 @needs_shared
 @pytest.mark.shared
 def test_mq2008_first_fold():

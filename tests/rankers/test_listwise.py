@@ -217,6 +217,7 @@ def test_too_few_steps_are_said():
             ListNet(hidden, max_iter=1).fit(X, y, qid=qid)
 
 
+@pytest.mark.slow
 @needs_shared
 @pytest.mark.shared
 def test_mq2008_is_as_published():

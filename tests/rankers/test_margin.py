@@ -129,6 +129,7 @@ MINE_FREE = (lambda w: MINE[0](w[:-1]), lambda w: np.r_[MINE[1](w[:-1]), 0.0])
 PENALTIES = {"l2": ("l2", L2), "l1": ("l1", L1), "mine": (lambda w: (MINE[0](w), MINE[1](w)), MINE)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("pairs", ["all", "approximate", "pointwise"])
 @pytest.mark.parametrize("penalty", ["l2", "l1", "mine"])
@@ -266,6 +267,7 @@ def dual_bounds(M, c, nu):
     return a.sum() - nu * float(w @ w), value(w, M, c, LOSSES["hinge"], nu, L2[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nu", [0.05, 1.0, 30.0])
 @pytest.mark.parametrize("tol", [1e-2, 1e-5, 1e-7])
 @pytest.mark.parametrize(("grades", "weighted"), [(2, False), (4, True)])
@@ -565,6 +567,7 @@ for ranker in (FullRankingLogisticRegression(), RankSVM(tol=1e-4)):
 """
 
 
+@pytest.mark.slow
 def test_one_list_of_200000_rows_takes_memory_of_rows():
     pytest.importorskip("resource")
     # In a process of its own: the whole memory is seen, also what compiled code takes.

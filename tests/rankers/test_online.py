@@ -306,6 +306,7 @@ def test_d5_the_squared_bound_of_opar2_is_reported():
     assert report.bound == pytest.approx((norm + 1.0) * (truth @ truth + losses.sum()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("squared", [False, True])
 def test_d6_the_closed_forms_minimise_their_problems(squared):
     rng = np.random.default_rng(10)

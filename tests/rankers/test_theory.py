@@ -21,6 +21,7 @@ def slow_pairs(y, qid):
     return [(j, k) for j in range(n) for k in range(n) if qid[j] == qid[k] and y[j] > y[k]]
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), *[st.integers(0, 2)] * 3), min_size=1, max_size=8))
 def test_directions_are_those_of_all_pairs(table):
@@ -68,6 +69,7 @@ def test_no_pair_is_consistent_and_free():
     assert pairwise_risk_bounds([-1.0], [[1.0], [2.0]], [1, 1]) == (0.0, 0.0, 0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shift", ["query", "global", "none"])
 @pytest.mark.parametrize("loss", ["logistic", "hinge"])
 def test_the_risk_lies_between_its_bounds(loss, shift):

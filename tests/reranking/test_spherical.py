@@ -64,6 +64,7 @@ def test_no_descent_does_better(gamma, centred):
     assert all(objective(graph, c, gamma, y) > found.objective for y in others)
 
 
+@pytest.mark.slow
 @given(
     st.integers(0, 10_000),
     st.integers(1, 40),
@@ -102,6 +103,7 @@ def test_lanczos_equals_the_decomposition(gamma, clusters):
     np.testing.assert_allclose(krylov.particular, exact.particular, atol=1e-8 * np.abs(exact.particular).max())
 
 
+@pytest.mark.slow
 def test_five_thousand_items():
     random = np.random.default_rng(4)
     graph = knn_graph(random.normal(size=(5000, 16)), 10)

@@ -52,6 +52,7 @@ BOUNDED = settings(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", GenerationMode)
 def test_generated_requests(described, mode):
     """Every call, with requests as it wants them and with others."""
@@ -130,6 +131,7 @@ def test_hostile_upload(web, name):
     says_little(answer.text)
 
 
+@pytest.mark.slow
 def test_damaged_pictures_end_well(web):
     """A byte of a good picture is changed, at many places: a picture or a refusal, and the server goes on."""
     for kind in ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF"):

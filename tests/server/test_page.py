@@ -20,6 +20,7 @@ from rankloom.collection import Collection, index
 from tests.serving import HEADER, Served, copied, labels, sample
 
 playwright = pytest.importorskip("playwright.sync_api")
+pytestmark = pytest.mark.browser
 expect = playwright.expect
 expect.set_options(timeout=60_000)  # a busy machine is slow, not wrong
 

@@ -19,7 +19,7 @@ from PIL import Image
 
 from rankloom.cli import main
 from rankloom.collection import Collection
-from rankloom.engine import Engine
+from rankloom.engine import Engine, SearchOptions
 from rankloom.server import ServerSettings
 from rankloom.server.guard import HEADERS, READING
 from rankloom.server.settings import Rate
@@ -387,6 +387,7 @@ def test_a_file_that_went_away(tmp_path):
 # Collection ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_state_errors_and_retry(own):
     state = ok(own.get("/api/collection"))
     assert (state["pictures"], state["videos"], state["errors"]) == (156, 1, 1)
@@ -517,6 +518,7 @@ def test_the_token(folder):
         refused(web.get("/api/collection"), 401)
 
 
+@pytest.mark.slow
 def test_guessing_the_token_is_slow(folder):
     with client(folder, token=TOKEN, limits={"token": Rate(0.001, 3)}) as web:
         codes = [web.post("/api/session", json={"token": f"guess {i}"}).status_code for i in range(5)]
@@ -576,6 +578,7 @@ def test_read_only_refuses_every_write(tmp_path):
         assert collection.db.execute("SELECT count(*) FROM pictures").fetchone() == (0,)
 
 
+@pytest.mark.slow
 def test_large_requests_are_refused(folder):
     with client(folder, upload_bytes=10_000, upload_pixels=10_000) as web:
         headers = {"Content-Type": "image/png"}
@@ -596,6 +599,7 @@ class Failing(Engine):
         return int("the secret is no number")
 
 
+@pytest.mark.slow
 def test_failures_tell_nothing(folder, caplog):
     with client(folder, engine=Failing) as web:
         line = refused(web.post("/api/search", json={"query": WORDS}), 500)
@@ -608,6 +612,7 @@ def test_failures_tell_nothing(folder, caplog):
 # Many at once --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_searches_do_not_wait_for_a_writer(own, tmp_path):
     search(own)
     writer = sqlite3.connect(tmp_path / "c" / "rankloom.db", isolation_level=None)
@@ -631,7 +636,7 @@ def test_too_many_searches_are_told_to_wait(folder):
 
         def search(self, *args, **kwargs):
             self.gate.wait(300)
-            return super().search(*args, **kwargs)
+            return super().search(*args, options=SearchOptions(**kwargs))
 
     with client(folder, engine=Slow, searches=1, waiting=1) as web, ThreadPoolExecutor(2) as pool:
         slow = [pool.submit(web.post, "/api/search", json={"query": WORDS}) for _ in range(2)]
@@ -643,6 +648,7 @@ def test_too_many_searches_are_told_to_wait(folder):
         assert [one.result().status_code for one in slow] == [200, 200]
 
 
+@pytest.mark.slow
 def test_a_stop_finishes_writes(tmp_path):
     folder = copied(tmp_path / "c")
     served = Served(folder)

@@ -75,6 +75,7 @@ class Twin:
         return np.array(scores)
 
 
+@pytest.mark.slow
 @given(pairs, queries)
 @settings(max_examples=200, deadline=None)
 def test_scores_are_those_of_the_definition(pairs, query):
@@ -98,6 +99,7 @@ def test_the_explanation_adds_up_to_the_score(pairs, query):
 changes = st.lists(st.one_of(pairs, st.lists(st.integers(1, 10), max_size=4).map(tuple)), max_size=8)
 
 
+@pytest.mark.slow
 @given(changes, queries)
 @settings(max_examples=150, deadline=None)
 def test_a_changed_index_equals_one_built_anew(changes, query):
@@ -359,6 +361,7 @@ def test_a_copy_may_grow_without_the_original():
     assert [grown.scores(query).tolist() for query in queries] == [anew.scores(query).tolist() for query in queries]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_texts_take_bounded_work(name):
     unit, times = HOSTILE[name]
