@@ -38,6 +38,8 @@ export class App {
     this.showTab = () => showTab("search");
     const speech = { announce, toast };
     this.search = new Search({ store: this.store, api, speech, visit, showTab: this.showTab });
+    makeStatus(this.store);
+    this.makeMessages(); // before the grid, which makes the rows that are in sight below the message
     this.grid = this.makeGrid();
     const channel = new BroadcastChannel("rankloom");
     this.marking = new Marking({
@@ -51,8 +53,6 @@ export class App {
       mark: (hit, grade) => this.marking.mark(hit, grade), undo: () => this.marking.undo(),
       similar: (hit) => this.similar(hit), why: (hit) => this.why(hit),
     });
-    makeStatus(this.store);
-    this.makeMessages();
     this.makeBox();
     this.makeTools();
     makePill(this.store, {
