@@ -6,6 +6,7 @@ import importlib
 import inspect
 import re
 import shlex
+import tomllib
 from pathlib import Path
 
 import click
@@ -171,3 +172,13 @@ def test_readme_links_every_page():
     for path in PAGES:
         name = path.relative_to(ROOT).as_posix()
         assert name == "README.md" or f"({name})" in readme, f"README.md does not link {name}"
+
+
+def test_contributing_draws_the_tree_and_the_layers():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    packages = [path.parent.name for path in (ROOT / "src" / "rankloom").glob("*/__init__.py")]
+    assert packages
+    missing = [name for name in packages if not re.search(rf"^  {name}/ ", text, re.MULTILINE)]
+    assert not missing, f"CONTRIBUTING.md does not list {', '.join(missing)}"
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert "\n".join(project["tool"]["importlinter"]["contracts"][0]["layers"]) in text
