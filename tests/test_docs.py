@@ -97,8 +97,8 @@ def signatures():
         owner = ""
         for row in re.findall(r"^\|(.*)\|$", text, re.MULTILINE):
             first, *others = (cell.strip() for cell in row.split("|"))
-            if first in ("name", "method"):
-                owner = "Engine" if first == "method" else ""
+            if first == "name" or first.startswith("method of"):
+                owner = first.removeprefix("method of ").strip("`") if first != "name" else ""
             elif re.search(r"`\w+\(", first):
                 yield pytest.param(module, owner, first, " ".join(others), id=f"{module}: {first}")
 
@@ -108,16 +108,15 @@ def difference(function: object, text: str) -> str:
 
     A default that is shown as `...` may be any, and `...` at the end stands for further parameters.
     """
-    shown, cut = re.subn(r"(, |^)\.\.\.$", "", text)
-    wanted = inspect.signature(eval(f"lambda {shown}: 0", {"Filters": rankloom.Filters})).parameters.values()
-    real = [one for one in inspect.signature(function).parameters.values() if one.name != "self"]
-    for a, b in zip(wanted, real, strict=False):
-        free = a.default is ... or repr(b.default) == "<factory>"
-        if (a.name, a.kind) != (b.name, b.kind) or not (free or a.default == b.default):
-            return f"{a} is {b}, in {inspect.signature(function)}"
-    return (
-        "" if len(wanted) == len(real) or (cut and len(wanted) < len(real)) else f"it is {inspect.signature(function)}"
-    )
+    given, cut = re.subn(r"(, |^)\.\.\.$", "", text)
+    wanted = inspect.signature(eval(f"lambda {given}: 0", {"Filters": rankloom.Filters})).parameters.values()
+    real = [actual for actual in inspect.signature(function).parameters.values() if actual.name != "self"]
+    for shown, actual in zip(wanted, real, strict=False):
+        free = shown.default is ... or repr(actual.default) == "<factory>"
+        if (shown.name, shown.kind) != (actual.name, actual.kind) or not (free or shown.default == actual.default):
+            return f"{shown} is {actual}, in {inspect.signature(function)}"
+    complete = len(wanted) == len(real) or (cut and len(wanted) < len(real))
+    return "" if complete else f"it is {inspect.signature(function)}"
 
 
 @pytest.mark.parametrize(("module", "owner", "first", "rest"), [*signatures()])
@@ -132,6 +131,11 @@ def test_signatures_are_those_of_the_code(module, owner, first, rest):
         functions = [getattr(subject, name) for subject in reversed(subjects) if hasattr(subject, name)]
         assert functions, f"{name} is neither a method of what the row is about nor a name of {module}"
         assert not (wrong := difference(functions[0], text)), f"{name}: {wrong}"
+
+
+def test_signatures_stand_in_tables():
+    prose = re.sub(r"^\|[^\n]*$|^```.*?^```", "", page("api.md"), flags=re.MULTILINE | re.DOTALL)
+    assert not re.findall(r"`\w+\([^`]*\w[^`]*\)`", prose)
 
 
 @pytest.mark.parametrize("module", [rankloom, rankloom.rankers, rankloom.datasets], ids=lambda module: module.__name__)

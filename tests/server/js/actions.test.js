@@ -34,7 +34,7 @@ function page(server, readOnly = false) {
     store, api, speech, visit: (address) => { visited.push(address); }, showTab: () => {},
   });
   const marking = new Marking({
-    store, api, speech, seen: () => 2, told: () => {},
+    store, api, speech, seen: () => 2, notify: () => {},
     deliver: async (path, body) => {
       delivered.push([path, body]);
       return server.deliver?.(path, body) ?? { undone: 1 };

@@ -44,7 +44,7 @@ export class App {
     const channel = new BroadcastChannel("rankloom");
     this.marking = new Marking({
       store: this.store, api, speech, deliver: (path, body) => this.outbox.deliver(path, body),
-      seen: () => this.grid.seen, told: () => channel.postMessage("marks"),
+      seen: () => this.grid.seen, notify: () => channel.postMessage("marks"),
     });
     channel.addEventListener("message", () => this.marking.elsewhere());
     this.panel = this.makePanel();

@@ -16,7 +16,7 @@ export function lines(series, { x, y, label }) {
     s("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": label },
       [0, 0.25, 0.5, 0.75, 1].map(gridLine),
       ends.map((i) => text(px(i), HEIGHT - BOTTOM + 20, String(i + 1), "middle")),
-      series.map((one) => line(one, px)),
+      series.map((curve) => line(curve, px)),
       text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, x, "middle"), text(LEFT, 12, y, "start")),
     h("figcaption", { class: "legend" },
       series.map(({ name, kind }) => h("span", { class: kind }, h("i", {}), name))));

@@ -32,15 +32,15 @@ export class Marking {
    * @param {(path: string, body: unknown) => Promise<any>} parts.deliver
    * @param {Speech} parts.speech
    * @param {() => number} parts.seen how many results have been on the screen
-   * @param {() => void} parts.told tells other windows that marks have changed
+   * @param {() => void} parts.notify tells other windows that marks have changed
    */
-  constructor({ store, api, deliver, speech, seen, told }) {
+  constructor({ store, api, deliver, speech, seen, notify }) {
     this.store = store;
     this.api = api;
     this.deliver = deliver;
     this.speech = speech;
     this.seen = seen;
-    this.told = told;
+    this.notify = notify;
     store.watch(["order"], ({ answer }) => { if (answer) this.load(); });
   }
 
@@ -90,7 +90,7 @@ export class Marking {
   }
 
   async afterMarks() {
-    this.told();
+    this.notify();
     await this.load();
     this.rescored();
   }

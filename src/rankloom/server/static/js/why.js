@@ -7,7 +7,7 @@ import { asked, isList } from "./query.js";
 /** @import { Api, Comparison, Hit, Part, State, Store } from "./types.js" */
 
 const LISTED = "Filters alone list items by date: there is no score to take apart.";
-const MOST_NEIGHBOURS = 12;
+const MOST_NEIGHBORS = 12;
 
 export class Why {
   /**
@@ -31,12 +31,12 @@ export class Why {
   /** Draw what `ask` resolves to, unless something else was asked meanwhile. */
   async latest(/** @type {() => Promise<any[]>} */ ask, /** @type {(error: unknown) => void} */ failed) {
     this.asked += 1;
-    const number = this.asked;
+    const request = this.asked;
     try {
       const drawn = await ask();
-      if (number === this.asked) put(this.root, ...drawn);
+      if (request === this.asked) put(this.root, ...drawn);
     } catch (error) {
-      if (number === this.asked) failed(error);
+      if (request === this.asked) failed(error);
     }
   }
 
@@ -142,12 +142,12 @@ function bars(parts, similar) {
  * @param {(item: number) => void} similar
  */
 function opened(line, members, largest, similar) {
-  const pictures = members.filter((part) => part.item).slice(0, MOST_NEIGHBOURS);
+  const pictures = members.filter((part) => part.item).slice(0, MOST_NEIGHBORS);
   const others = members.filter((part) => !part.item);
   return h("details", { open: members[0].kind === "neighbour" },
     h("summary", {}, line),
     pictures.length
-      ? h("div", { class: "neighbours" }, pictures.map((part) => neighbour(part, similar))) : null,
+      ? h("div", { class: "neighbours" }, pictures.map((part) => neighbor(part, similar))) : null,
     others.map(({ kind, name, value }) =>
       bar(kind === "mark" ? name : expertName(name).detail || name, value, largest, "part")));
 }
@@ -161,7 +161,7 @@ function bar(name, value, largest, kind = "") {
 }
 
 /** @param {Part} part @param {(item: number) => void} similar */
-function neighbour({ name, value, item }, similar) {
+function neighbor({ name, value, item }, similar) {
   const id = Number(item);
   return h("button", {
     type: "button", class: value < 0 ? "less" : "more", title: `${signed(value)}: more like this`,
