@@ -5,12 +5,12 @@ PYTEST := $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile --
 NUMERICAL := tests/rankers tests/reranking tests/descriptors tests/experts $(patsubst %,tests/%.py,concepts/test_bagging \
   engine/test_graphs engine/test_index engine/test_learning engine/test_neighbors evaluation/test_metrics)
 
-.PHONY: demo test quick other-cpu browser bench soak clean
+.PHONY: demo test quick page other-cpu browser bench soak clean
 
 demo: .venv/.runtime
 	$(BIN)/rankloom demo
 
-test: .venv/.test browser
+test: .venv/.test browser page
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -20,6 +20,16 @@ test: .venv/.test browser
 # What takes long or a browser is left out: about a minute.
 quick: .venv/.test
 	$(PYTEST) -m "not slow and not browser"
+
+# ESLint, types and unit tests of the page's modules; Node.js is not needed for anything else.
+page:
+	@if node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null && command -v npm >/dev/null; \
+	  then $(MAKE) -s --no-print-directory node_modules/.installed && npm run --silent check; \
+	  else echo "no Node.js 20 with npm here: the checks of the page's modules are left out"; fi
+
+node_modules/.installed: package.json
+	npm install --no-audit --no-fund --loglevel=error
+	touch $@
 
 # The numerical tests once more, computed as by a processor of 2008: verdicts must not hang on rounding.
 other-cpu: .venv/.test
@@ -54,4 +64,4 @@ soak: .venv/.test
 	touch $@
 
 clean:
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist node_modules

@@ -1,4 +1,4 @@
-"""The README's session in the shell, run as it stands there."""
+"""The session in the shell of the guide for search engineers, run as it is printed there."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from click.testing import CliRunner
 
 from rankloom.cli import main
 
-README = Path(__file__).resolve().parents[1] / "README.md"
+GUIDE = Path(__file__).resolve().parents[1] / "docs" / "guide-search-engineers.md"
 NUMBER = re.compile(r"[-+<]?\d[\d,]*\.?\d*(?:e-?\d+)?")
 
 
 def session():
-    """Each command of the section "In the shell", and what the README says it prints."""
-    section = re.search(r"^## In the shell\n(.*?)^## ", README.read_text(encoding="utf-8"), re.M | re.S)
+    """Each command of the section "In the shell", and what the guide says it prints."""
+    section = re.search(r"^## In the shell\n(.*?)^## ", GUIDE.read_text(encoding="utf-8"), re.M | re.S)
     block = re.search(r"```\n(.*?)```", section[1], re.S)[1]
     steps = []
     for line in block.splitlines():

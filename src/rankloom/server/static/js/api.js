@@ -1,23 +1,36 @@
-// The server's API: one function a call, errors with the server's own line, and marks that wait while it is away.
+// The server's API: it answers with data or throws; and it says when the server goes away, is back,
+// or wants its token.
 
-import { $, h, put } from "./dom.js";
+/** @import { Api } from "./types.js" */
 
 /** An answer that is no success; `status` is 0 if there was none. */
 export class ApiError extends Error {
+  /** @param {number} status @param {string} message */
   constructor(status, message) {
     super(message);
     this.status = status;
   }
 }
 
-const listeners = { back: [], token: [] };
+/** @type {Record<"away" | "back" | "token", (() => void)[]>} */
+const listeners = { away: [], back: [], token: [] };
 let away = false;
 
-/** Call when the server is back ("back"), or when it wants its token ("token"). */
+/** @param {"away" | "back" | "token"} event @param {() => void} listener */
 export const on = (event, listener) => listeners[event].push(listener);
 
-async function ask(method, path, body, options = {}) {
-  const headers = { "X-Rankloom": "1", ...(options.headers ?? {}) };
+/** @param {"away" | "back" | "token"} event */
+const emit = (event) => { for (const listener of listeners[event]) listener(); };
+
+/**
+ * @param {string} method
+ * @param {string} path
+ * @param {unknown} [body] a blob is sent as it is, anything else as JSON
+ * @returns {Promise<Response>}
+ */
+async function request(method, path, body) {
+  /** @type {Record<string, string>} */
+  const headers = { "X-Rankloom": "1" };
   let data = body;
   if (body !== undefined && !(body instanceof Blob)) {
     headers["Content-Type"] = "application/json";
@@ -25,82 +38,72 @@ async function ask(method, path, body, options = {}) {
   }
   let response;
   try {
-    response = await fetch(`/api/${path}`, { method, headers, body: data, signal: options.signal, credentials: "same-origin" });
-  } catch (error) {
-    if (error.name === "AbortError") throw error;
+    const sent = /** @type {BodyInit | undefined} */ (data);
+    response = await fetch(`/api/${path}`, { method, headers, body: sent, credentials: "same-origin" });
+  } catch {
     lost();
     throw new ApiError(0, "The server does not answer. It is tried again every second.");
   }
-  found();
-  if (response.status === 401) for (const listener of listeners.token) listener();
+  reached();
+  if (response.status === 401) emit("token");
   if (!response.ok) {
-    const line = await response.json().then((one) => one.error, () => "");
+    const line = await response.json().then((answer) => answer.error, () => "");
     throw new ApiError(response.status, line || `The server answered ${response.status}.`);
   }
-  return options.raw ? response : response.json();
+  return response;
 }
-
-export const get = (path, options) => ask("GET", path, undefined, options);
-export const post = (path, body, options) => ask("POST", path, body, options);
-export const drop = (path) => ask("DELETE", path);
 
 function lost() {
   if (away) return;
   away = true;
-  const waiting = outbox.length ? " Your marks are kept here until then." : "";
-  put($("banner"), h("strong", {}, "The server does not answer."), ` Start it again, and this page goes on by itself.${waiting}`);
-  $("banner").hidden = false;
+  emit("away");
   const timer = setInterval(async () => {
     const answer = await fetch("/api/health", { cache: "no-store" }).catch(() => null);
     if (!answer?.ok) return;
     clearInterval(timer);
-    found();
+    reached();
   }, 1000);
 }
 
-async function found() {
+function reached() {
   if (!away) return;
   away = false;
-  $("banner").hidden = true;
-  await flush();
-  for (const listener of listeners.back) listener();
+  emit("back");
 }
 
-// Marks are sent one after another, in the order in which they were made; what the server did not take waits.
-const outbox = [];
-let sending = false;
+/** @param {string} path */
+const get = async (path) => (await request("GET", path)).json();
+/** @param {string} path @param {unknown} [body] */
+export const post = async (path, body) => (await request("POST", path, body)).json();
+/** @param {string} path @param {string} name */
+const remove = async (path, name) => (await request("DELETE", `${path}/${encodeURIComponent(name)}`)).json();
 
-/** Send a mark (or take one back); resolves when the server has it on disk. */
-export function deliver(path, body) {
-  return new Promise((resolve, reject) => {
-    outbox.push({ path, body, resolve, reject });
-    flush();
-  });
-}
-
-/** How many marks the server does not have yet. */
-export const undelivered = () => outbox.length;
-
-async function flush() {
-  if (sending) return;
-  sending = true;
-  while (outbox.length) {
-    const { path, body, resolve, reject } = outbox[0];
-    try {
-      const answer = await post(path, body);
-      outbox.shift();
-      resolve(answer);
-    } catch (error) {
-      if (error.status === 0) break;
-      if (error.status === 503 || error.status === 429) {
-        await new Promise((wait) => setTimeout(wait, 1000));
-        continue;
-      }
-      outbox.shift();
-      reject(error);
-    }
-  }
-  sending = false;
-}
-
-addEventListener("beforeunload", (event) => { if (outbox.length) event.preventDefault(); });
+/** @type {Api} */
+export const api = {
+  session: () => get("session"),
+  signIn: (token) => post("session", { token }),
+  collection: () => get("collection"),
+  suggestions: () => get("examples"),
+  errors: () => get("errors"),
+  index: () => post("errors/retry"),
+  search: (body) => post("search", body),
+  explain: (body) => post("explain", body),
+  compare: (body) => post("compare", body),
+  suggest: (body) => post("suggest", body),
+  marks: (query) => post("marks", { query }),
+  export: async (body) => (await request("POST", "export", body)).blob(),
+  upload: (picture) => post("upload", picture),
+  item: (id) => get(`items/${id}`),
+  experts: () => get("experts"),
+  setExperts: (body) => post("experts", body),
+  curve: () => get("curve"),
+  models: () => get("models"),
+  train: (ranker) => post("models/train", { ranker }),
+  useModel: (id) => post("models/use", { id }),
+  concepts: () => get("concepts"),
+  makeConcept: (name, query) => post("concepts", { name, query }),
+  forgetConcept: (name) => remove("concepts", name),
+  saved: () => get("saved"),
+  save: (name, query) => post("saved", { name, query }),
+  forgetSaved: (name) => remove("saved", name),
+};

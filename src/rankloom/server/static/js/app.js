@@ -1,290 +1,187 @@
-// The search: what is asked, what was found, what was marked. Everything else draws what this holds.
+// The search with all its parts: each gets what it draws and what it may do, and none knows the others.
 
-import { deliver, on, post } from "./api.js";
-import { makeBox } from "./box.js";
-import { makeConcepts } from "./concepts.js";
-import { $, announce, button, count, h, put, toast } from "./dom.js";
-import { makeExperts } from "./experts.js";
-import { Grid, isRight } from "./grid.js";
-import { makeMarks } from "./marks.js";
-import { makePanel } from "./panel.js";
-import { empty, forServer, fromAddress, inWords, isEmpty, isList, toAddress } from "./state.js";
-import { makeTools } from "./tools.js";
-import { makeViewer } from "./viewer.js";
-import { failed, nothing, welcome } from "./welcome.js";
-import { makeWhy } from "./why.js";
+import { api, on, post } from "./api.js";
+import { Box } from "./box.js";
+import { Concepts } from "./concepts.js";
+import { $, announce, toast } from "./dom.js";
+import { Experts } from "./experts.js";
+import { Filters } from "./filters.js";
+import { Grid } from "./grid.js";
+import { makeKeys } from "./keys.js";
+import { Marking } from "./marking.js";
+import { Marks } from "./marks.js";
+import { makeMessages } from "./messages.js";
+import { Outbox } from "./outbox.js";
+import { Panel } from "./panel.js";
+import { takePictures } from "./pictures.js";
+import { isEmpty, withExample } from "./query.js";
+import { Search } from "./search.js";
+import { makePill, makeStatus } from "./status.js";
+import { createStore, initialState } from "./store.js";
+import { exportMenu, makeTools, savedMenu } from "./tools.js";
+import { Viewer } from "./viewer.js";
+import { Why } from "./why.js";
 
-const FIRST = 200, MORE = 1000, MOST = 10_000, SHOWN = 500;
+/** @import { Hit, Query } from "./types.js" */
+
+const SETTLED = 150; // milliseconds until a walk over the results counts as ended
 
 export class App {
-  constructor(readOnly, folders) {
-    this.readOnly = readOnly;
-    this.folders = folders;
-    this.query = empty();
-    this.plain = false;
-    this.marks = [];
-    this.fresh = 0; // marks since the order that is shown
-    this.answer = null;
-    this.asked = 0;
-    this.grid = new Grid($("results"), {
-      open: (hit) => this.open(hit), mark: (hit, grade) => this.mark(hit, grade), why: (hit) => this.why(hit), similar: (hit) => this.similar(hit),
-      more: () => this.more(), moved: (hit) => this.panel.open && this.panel.current === "why" && this.later(hit),
+  /**
+   * @param {boolean} readOnly
+   * @param {string[]} folders
+   * @param {(tab: string) => void} showTab
+   */
+  constructor(readOnly, folders, showTab) {
+    this.store = createStore(initialState(readOnly, folders));
+    this.outbox = new Outbox(post);
+    this.showTab = () => showTab("search");
+    const speech = { announce, toast };
+    this.search = new Search({ store: this.store, api, speech, visit, showTab: this.showTab });
+    makeStatus(this.store);
+    this.makeMessages(); // before the grid, which makes the rows that are in sight below the message
+    this.grid = this.makeGrid();
+    const channel = new BroadcastChannel("rankloom");
+    this.marking = new Marking({
+      store: this.store, api, speech, deliver: (path, body) => this.outbox.deliver(path, body),
+      seen: () => this.grid.seen, notify: () => channel.postMessage("marks"),
     });
-    this.grid.readOnly = readOnly;
-    const why = makeWhy(this), marks = makeMarks(this), experts = makeExperts(this), concepts = makeConcepts(this);
-    this.parts = {
-      why: { title: "Why here", ...why }, marks: { title: "Marks", ...marks }, experts: { title: "Experts", ...experts }, concepts: { title: "Concepts", ...concepts },
-    };
-    this.panel = makePanel(this.parts, (name) => this.parts[name].show(name === "why" ? this.grid.hit : undefined));
-    this.viewer = makeViewer(this);
-    this.tools = makeTools(this);
-    this.box = makeBox(this);
-    this.tools.resize();
-    this.channel = new BroadcastChannel("rankloom");
-    this.channel.addEventListener("message", () => this.elsewhere());
+    channel.addEventListener("message", () => this.marking.elsewhere());
+    this.panel = this.makePanel();
+    this.viewer = new Viewer(this.store, {
+      details: api.item, select: (index, focus) => this.grid.select(index, focus),
+      mark: (hit, grade) => this.marking.mark(hit, grade), undo: () => this.marking.undo(),
+      similar: (hit) => this.similar(hit), why: (hit) => this.why(hit),
+    });
+    this.makeBox();
+    this.makeTools();
+    makePill(this.store, {
+      reorder: () => this.reorder(), undo: () => this.marking.undo(), focusResults: () => this.grid.focus(),
+    });
+    this.makeKeys();
     on("back", () => this.sync());
+    addEventListener("beforeunload", (event) => { if (this.outbox.size) event.preventDefault(); });
   }
 
-  // Searching ---------------------------------------------------------------------------------------------------------
-
-  /** Ask, and show what comes. `push` makes a step of the history; `animate` moves results to their new places. */
-  async search({ push = true, animate = false } = {}) {
-    this.asked += 1;
-    const mine = this.asked;
-    if (push) {
-      const address = toAddress({ query: this.query, tab: "search", plain: this.plain });
-      if (address !== location.pathname + location.search) history.pushState(null, "", address);
-    }
-    this.box.show();
-    this.tools.show();
-    if (isEmpty(this.query)) return this.blank();
-    $("view-search").classList.add("searching");
-    $("results").setAttribute("aria-busy", "true");
-    document.title = `${this.query.text.trim() || "Pictures"} · Rankloom`;
-    try {
-      const answer = await post("search", { query: forServer(this.query), k: FIRST, diffusion: !this.plain });
-      if (mine !== this.asked) return undefined;
-      this.found(answer, animate);
-    } catch (error) {
-      if (mine !== this.asked) return undefined;
-      this.answer = null;
-      if (!animate) this.grid.show([], { total: 0, cutoff: null });
-      put($("status"));
-      failed(this, error);
-      announce(`The search did not work: ${error.message}`);
-    } finally {
-      if (mine === this.asked) { $("view-search").classList.remove("searching"); $("results").removeAttribute("aria-busy"); }
-    }
-    return undefined;
+  makeGrid() {
+    return new Grid($("results"), this.store, {
+      open: (hit) => this.viewer.open(hit), mark: (hit, grade) => this.marking.mark(hit, grade),
+      why: (hit) => this.why(hit), similar: (hit) => this.similar(hit), more: () => this.search.more(),
+      moved: () => this.follow(),
+    });
   }
 
-  found(answer, animate) {
-    const moved = animate ? this.moves(answer.hits) : null;
-    this.answer = answer;
-    this.fresh = 0;
-    this.pill();
-    put($("message"));
-    if (!animate || scrollY > 0) scrollTo({ top: 0 });
-    $("view-search").classList.toggle("by-date", isList(this.query));
-    this.grid.show(answer.hits, { total: Math.min(answer.total, MOST), cutoff: answer.cutoff, animate, byDate: isList(this.query) });
-    this.status();
-    if (!answer.hits.length) nothing(this);
-    const said = `${count(answer.total, "result")} for ${inWords(this.query)}`;
-    announce(moved ? `New order. ${count(moved.up, "result")} moved up, ${moved.down} down.` : answer.hits.length ? said : "Nothing was found.");
-    this.parts.marks.forget();
-    this.loadMarks();
-    if (this.panel.open) this.panel.show();
+  makePanel() {
+    const why = new Why(this.store, api, (item) => this.search.addItem(item, true));
+    const parts = {
+      why: { title: why.title, root: why.root, show: () => why.show(this.grid.hit) },
+      marks: new Marks(this.store, {
+        mark: (hit, grade) => this.marking.mark(hit, grade), undo: (id) => this.marking.undo(id),
+        suggest: () => this.marking.suggest(),
+      }),
+      experts: new Experts(this.store, api, () => this.marking.changed()),
+      concepts: new Concepts(this.store, api, (concept) => this.search.ask({ concept })),
+    };
+    const panel = new Panel(parts);
+    this.store.watch(["order"], ({ answer, error }) => {
+      if (answer && panel.open) panel.show();
+      else if (!answer && !error) panel.toggle(false);
+    });
+    this.store.watch(["marks"], () => { if (panel.shows("marks", "concepts")) panel.show(); });
+    this.store.watch(["revision"], () => { if (panel.shows("why")) why.refresh(); });
+    return panel;
   }
 
-  moves(hits) {
-    const before = new Map(this.grid.hits.map((hit) => [hit.id, hit.rank]));
-    const changes = hits.filter((hit) => before.has(hit.id)).map((hit) => before.get(hit.id) - hit.rank);
-    return { up: changes.filter((by) => by > 0).length, down: changes.filter((by) => by < 0).length };
+  makeMessages() {
+    makeMessages(this.store, api, {
+      again: () => this.search.run({ push: false }), home: () => this.home(),
+      clearFilters: () => this.search.clearFilters(), change: (patch) => this.search.change(patch),
+      ask: (query) => this.search.ask(query), similar: (item) => this.search.addItem(item, true),
+    });
   }
 
-  async more() {
-    if (this.loading || !this.answer) return;
-    this.loading = true;
-    const mine = this.asked, offset = this.grid.hits.length;
-    try {
-      const answer = await post("search", { query: forServer(this.query), k: Math.min(MORE, MOST - offset), offset, diffusion: !this.plain });
-      if (mine !== this.asked) return;
-      this.grid.append(answer.hits);
-      if (!answer.hits.length) this.grid.total = this.grid.hits.length;
-      setTimeout(() => this.grid.render()); // the end may be in sight again
-    } catch { /* the banner says it; scrolling tries again */ } finally {
-      this.loading = false;
-    }
+  makeBox() {
+    const change = (/** @type {Partial<Query>} */ patch) => this.search.change(patch);
+    const box = new Box(this.store, { change, leave: () => this.grid.focus() });
+    takePictures({
+      readOnly: this.store.state.readOnly, upload: api.upload, waiting: () => box.waiting(),
+      addItem: (item) => this.search.addItem(item),
+      search: (pictures) => {
+        const { query } = this.store.state;
+        const examples = pictures.map((picture) => ({ picture, weight: 1 }));
+        change({ ...examples.reduce(withExample, query), text: box.text.value });
+      },
+    });
   }
 
-  blank() {
-    this.answer = null;
-    this.marks = [];
-    this.fresh = 0;
-    this.pill();
-    document.title = "Rankloom";
-    this.grid.show([], { total: 0, cutoff: null });
-    put($("status"));
-    $("view-search").classList.remove("searching");
-    if (this.panel.open) this.panel.toggle(false);
-    welcome(this);
+  makeTools() {
+    const filters = new Filters(this.store, {
+      filter: (name, value) => this.search.filter(name, value),
+      setPlain: (plain) => this.search.change({}, { plain }),
+      clear: () => this.search.change({ filters: {} }, { plain: false }),
+    });
+    makeTools({
+      filters, saved: savedMenu(this.store, api, (query) => this.search.ask(query)),
+      exports: exportMenu(this.store, api), resize: (height) => this.grid.resize(height),
+      togglePanel: () => this.panel.toggle(),
+    });
   }
 
-  status() {
-    const { total, seconds, marks, diffused } = this.answer;
-    put($("status"),
-      h("span", {}, h("strong", {}, count(total, "result")), ` in ${seconds < 0.1 ? `${Math.max(1, Math.round(1000 * seconds))} ms` : `${seconds.toFixed(1)} s`}`),
-      marks ? h("span", { class: "follows" }, `follows ${count(marks, "mark")}`) : null,
-      diffused ? h("span", { class: "muted" }, "neighbours count") : null,
-      isList(this.query) ? h("span", { class: "muted" }, "newest first") : null);
+  makeKeys() {
+    /** @param {(hit: Hit) => void} action */
+    const current = (action) => () => { if (this.grid.hit) action(this.grid.hit); };
+    /** @param {0 | 1} grade */
+    const mark = (grade) => current((hit) => {
+      this.marking.mark(hit, grade);
+      this.grid.focus();
+    });
+    makeKeys({
+      active: () => !$("view-search").hidden && this.grid.hits.length > 0,
+      toBox: () => { this.showTab(); $("text").focus(); },
+      right: mark(1), wrong: mark(0), undo: () => this.marking.undo(), reorder: () => this.reorder(),
+      similar: current((hit) => this.similar(hit)), why: current((hit) => this.why(hit)),
+      open: current((hit) => this.viewer.open(hit)), marks: () => this.panel.show("marks"),
+    });
   }
 
-  /** Read the address and search for what it holds. */
-  fromAddress() {
-    const { query, plain } = fromAddress(location.search);
-    this.query = query;
-    this.plain = plain;
-    return this.search({ push: false });
+  /** Nothing is asked for, and the box waits for words. */
+  home() {
+    this.search.home();
+    $("text").focus();
   }
 
-  home() { this.query = empty(); this.plain = false; this.search(); $("text").focus(); }
+  /** @param {Hit} hit */
+  similar(hit) { this.search.addItem(hit.id, true); }
 
-  searchFor(text) { this.query = { ...empty(), text }; this.search(); }
-
-  addItem(item, alone = false) {
-    if (alone) this.query = { ...empty(), examples: [{ item, weight: 1 }] };
-    else if (!this.query.examples.some((one) => one.item === item)) this.query.examples.push({ item, weight: 1 });
-    this.tab("search");
-    this.search();
-  }
-
-  similar(hit) { if (hit) this.addItem(hit.id, true); }
-
-  useConcept(name) { this.query = { ...empty(), concept: name }; this.search(); }
-
-  open(hit) { if (hit) this.viewer.open(hit); }
-
+  /** @param {Hit} hit */
   why(hit) {
-    if (!hit || this.unranked()) return;
+    if (this.marking.refuseList()) return;
     this.panel.show("why");
     announce(`Why result ${hit.rank} is here: see the panel.`);
   }
 
   /** The panel follows the current result, but not every step of a fast walk. */
-  later(hit) {
+  follow() {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.parts.why.show(hit), 150);
-  }
-
-  /** Whether items are only listed by date; says then what is missing. */
-  unranked() {
-    if (isList(this.query)) toast("Filters alone list items by date. Search for something, then mark results.");
-    return isList(this.query);
-  }
-
-  onSearch() { return !$("view-search").hidden; }
-
-  // Marking -----------------------------------------------------------------------------------------------------------
-
-  markCurrent(grade) { if (this.grid.hit) { this.mark(this.grid.hit, grade); this.grid.focus(); } }
-
-  /** Mark a result; the same mark again takes it back. */
-  async mark(hit, grade) {
-    if (this.unranked()) return undefined;
-    if (this.readOnly) return toast("This server is read-only; nothing can be marked.", "bad");
-    const before = hit.mark ?? null;
-    if (before === grade) {
-      const known = this.marks.find((one) => one.item === hit.id && one.over === null);
-      if (known) return this.undo(known.id);
-    }
-    hit.mark = grade;
-    this.grid.refresh();
-    announce(`Result ${hit.rank} marked ${grade ? "right" : "wrong"}`);
-    this.fresh += 1;
-    this.pill();
-    const shown = this.grid.hits.slice(0, Math.min(Math.max(this.grid.seen, hit.rank), SHOWN)).map((one) => one.id);
-    try {
-      await deliver("feedback", { query: forServer(this.query), marks: [{ item: hit.id, grade }], shown });
-      this.afterMarks();
-    } catch (error) {
-      hit.mark = before;
-      this.fresh = Math.max(0, this.fresh - 1);
-      this.grid.refresh();
-      this.pill();
-      toast(`The mark was not taken: ${error.message}`, "bad");
-    }
-    return undefined;
-  }
-
-  /** Take back a mark by its number, or the last one of this search. */
-  async undo(id = null) {
-    if (this.readOnly) return;
-    try {
-      const { undone } = await deliver("undo", id ? { mark: id } : { query: forServer(this.query) });
-      if (undone === null) return toast("There is no mark to take back in this search.");
-      this.fresh += 1;
-      await this.afterMarks();
-      toast("The mark is taken back");
-      this.pill();
-    } catch (error) {
-      toast(error.message, "bad");
-    }
-  }
-
-  async afterMarks() {
-    this.channel.postMessage("marks");
-    await this.loadMarks();
-    this.explainAgain();
-  }
-
-  /** Scores have changed: what is taken apart in the panel is taken apart anew. */
-  explainAgain() { if (this.panel.open && this.panel.current === "why") this.parts.why.refresh(); }
-
-  /** The marks of this search as the server has them. */
-  async loadMarks() {
-    if (isEmpty(this.query) || isList(this.query)) { this.marks = []; return; }
-    const mine = this.asked;
-    const marks = await post("marks", { query: forServer(this.query) }).catch(() => null);
-    if (!marks || mine !== this.asked) return;
-    this.marks = marks;
-    const last = new Map();
-    for (const one of marks) if (one.over === null && !last.has(one.item)) last.set(one.item, one.grade);
-    for (const hit of this.grid.hits) hit.mark = last.get(hit.id) ?? null;
-    this.grid.refresh();
-    if (this.panel.open && ["marks", "concepts"].includes(this.panel.current)) this.parts[this.panel.current].show();
-  }
-
-  /** Another window marked something: show it here, and offer the new order. */
-  async elsewhere() {
-    const before = this.grid.hits.filter(isRight).length + this.marks.length;
-    await this.loadMarks();
-    if (this.grid.hits.filter(isRight).length + this.marks.length !== before) { this.fresh += 1; this.pill(); this.explainAgain(); }
-  }
-
-  /** The server is back: marks are sent already; search again only if there is nothing to see. */
-  sync() {
-    if (!this.answer && !isEmpty(this.query)) this.search({ push: false });
-    else this.loadMarks();
-  }
-
-  /** Weights were changed by hand. */
-  changed() { if (this.answer) { this.fresh += 1; this.pill(); } this.explainAgain(); }
-
-  /** The offer to show the new order: nothing moves before it is asked for. */
-  pill() {
-    const pill = $("pill");
-    const hadFocus = pill.contains(document.activeElement);
-    pill.hidden = this.fresh === 0 || !this.answer;
-    if (pill.hidden) { if (hadFocus) this.grid.focus(); return; }
-    if (!pill.children.length) {
-      put(pill, h("span", { class: "dot" }), h("span", { class: "said" }), button("Show the new order", { kind: "primary", id: "reorder", "aria-keyshortcuts": "n", onclick: () => this.reorder() }), button("Undo", { kind: "quiet", onclick: () => this.undo() }));
-    }
-    pill.querySelector(".said").textContent = `${count(this.fresh, "change")} since this order`;
+    if (this.panel.shows("why")) this.timer = setTimeout(() => this.panel.show("why"), SETTLED);
   }
 
   async reorder() {
-    if (!this.fresh) return toast("Nothing was marked since this order.");
-    await this.search({ push: false, animate: true });
-    this.grid.focus();
+    const any = this.store.state.changes > 0;
+    await this.search.reorder();
+    if (any) this.grid.focus();
   }
+
+  /** The server is back: send the marks that wait; search again only if there is nothing to see. */
+  async sync() {
+    await this.outbox.flush();
+    const { answer, query } = this.store.state;
+    if (answer || isEmpty(query)) this.marking.load();
+    else this.search.run({ push: false });
+  }
+}
+
+/** Make an address a step of the history. @param {string} address */
+function visit(address) {
+  if (address !== location.pathname + location.search) history.pushState(null, "", address);
 }

@@ -1,120 +1,123 @@
-// The search box: words, and chips for pictures, items and a concept; pictures are dropped, pasted or picked.
+// The search box: words, and chips for pictures, items and a concept.
 
-import { post } from "./api.js";
-import { $, h, icon, put, thumbnail, toast } from "./dom.js";
-import { WEIGHTS } from "./state.js";
+import { $, h, iconButton, put, thumbnail } from "./dom.js";
+import { WEIGHTS } from "./query.js";
 
-const MOST_BYTES = 25_000_000;
-const SIGNS = { 0.25: "¼", 0.5: "½", 1: "1", 2: "2", 4: "4" };
+/** @import { Example, Query, State, Store } from "./types.js" */
 
-/** `app` has `query`, `search()` and `readOnly`. */
-export function makeBox(app) {
-  const text = $("text"), chips = $("chips");
-  const weight = weights($("text-weight"), "words", (value) => { app.query.text_weight = value; app.search(); });
+/** @type {Record<number, string>} */
+const SIGNS = { 0.25: "¼", 0.5: "½" };
 
-  $("box").addEventListener("submit", (event) => {
-    event.preventDefault();
-    app.query.text = text.value;
-    app.search();
-  });
-  text.addEventListener("keydown", (event) => {
-    if (event.key === "Backspace" && !text.value && app.query.examples.length) {
-      app.query.examples.pop();
-      app.search();
-    } else if (event.key === "ArrowDown") {
+export class Box {
+  /**
+   * @param {Store<State>} store
+   * @param {object} actions
+   * @param {(patch: Partial<Query>) => void} actions.change
+   * @param {() => void} actions.leave the arrow down goes to the results
+   */
+  constructor(store, { change, leave }) {
+    this.store = store;
+    this.change = change;
+    this.leave = leave;
+    this.text = $("text");
+    this.weight = weightChoice($("text-weight"), "words", (value) => change({ text_weight: value }));
+    this.listen();
+    store.watch(["asked"], ({ query }) => this.draw(query));
+  }
+
+  get query() { return this.store.state.query; }
+
+  listen() {
+    const { text } = this;
+    $("box").addEventListener("submit", (/** @type {Event} */ event) => {
       event.preventDefault();
-      app.grid.focus();
-    }
-  });
-  text.addEventListener("search", () => { if (!text.value && app.query.text) { app.query.text = ""; app.search(); } });
-  $("pick").addEventListener("click", () => $("file").click());
-  $("file").addEventListener("change", () => { add([...$("file").files]); $("file").value = ""; });
-  takePictures();
-
-  /** Send pictures to the server and search with them. */
-  async function add(files) {
-    const pictures = files.filter((file) => file.type.startsWith("image/")).slice(0, 5);
-    if (!pictures.length) return toast("That is no picture. Drop a JPEG, PNG, WebP or another picture file.", "bad");
-    if (app.readOnly) return toast("This server is read-only and takes no pictures.", "bad");
-    for (const file of pictures) {
-      if (file.size > MOST_BYTES) { toast(`${file.name || "The picture"} is larger than 25 MB; take a smaller version.`, "bad"); continue; }
-      const waiting = h("li", { class: "chip waiting" }, h("span", { class: "spinner" }), "looking at it…");
-      chips.append(waiting);
-      try {
-        const { picture } = await post("upload", file.slice(0, file.size, file.type));
-        if (!app.query.examples.some((one) => one.picture === picture)) app.query.examples.push({ picture, weight: 1 });
-      } catch (error) {
-        toast(error.message, "bad");
-      } finally {
-        waiting.remove();
+      this.change({ text: text.value });
+    });
+    text.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
+      if (event.key === "Backspace" && !text.value && this.query.examples.length) {
+        this.change({ examples: this.query.examples.slice(0, -1) });
+      } else if (event.key === "ArrowDown") {
+        event.preventDefault();
+        this.leave();
       }
-    }
-    app.query.text = text.value;
-    app.search();
+    });
+    text.addEventListener("search", () => { if (!text.value && this.query.text) this.change({ text: "" }); });
   }
 
-  function takePictures() {
-    let depth = 0;
-    const wanted = (event) => [...event.dataTransfer.types].some((one) => one === "Files" || one === "application/x-rankloom-item");
-    const show = (on) => { $("drop").hidden = !on; };
-    addEventListener("dragenter", (event) => { if (wanted(event)) { depth += 1; show(true); } });
-    addEventListener("dragleave", (event) => { if (wanted(event)) { depth = Math.max(0, depth - 1); if (!depth) show(false); } });
-    addEventListener("dragend", () => { depth = 0; show(false); });
-    addEventListener("dragover", (event) => { if (wanted(event)) event.preventDefault(); });
-    addEventListener("drop", (event) => {
-      depth = 0;
-      show(false);
-      if (!wanted(event)) return;
-      event.preventDefault();
-      const item = Number(event.dataTransfer.getData("application/x-rankloom-item"));
-      if (item) app.addItem(item);
-      else add([...event.dataTransfer.files]);
-    });
-    addEventListener("paste", (event) => {
-      const files = [...event.clipboardData.files];
-      if (files.length) { event.preventDefault(); add(files); }
-    });
+  /** A chip that stands there while a picture is looked at; returns what takes it away. */
+  waiting() {
+    const chip = h("li", { class: "chip waiting" }, h("span", { class: "spinner" }), "looking at it…");
+    $("chips").append(chip);
+    return () => chip.remove();
   }
 
-  function chip(one, index) {
-    const name = one.item ? `item ${one.item}` : "your picture";
-    const against = one.weight < 0;
-    const change = (value) => { one.weight = value; app.search(); };
-    const size = weights(h("select"), name, (value) => change(against ? -value : value));
-    size.show(Math.abs(one.weight));
+  /** Show what the query holds. @param {Query} query */
+  draw(query) {
+    const chips = $("chips");
+    this.text.value = query.text;
+    put(chips, query.concept ? this.conceptChip(query.concept) : null,
+      query.examples.map((example, i) => this.chip(example, i)));
+    chips.hidden = !chips.children.length;
+    this.weight.element.hidden = !(query.examples.length && query.text.trim());
+    this.weight.show(query.text_weight);
+    const alone = innerWidth < 640 ? "Words or a picture" : "Words, or drop a picture here";
+    this.text.placeholder = query.examples.length ? "and words" : alone;
+  }
+
+  /** @param {string} concept */
+  conceptChip(concept) {
+    return h("li", { class: "chip word" }, `concept: ${concept}`,
+      remover(`the concept ${concept}`, () => this.change({ concept: null })));
+  }
+
+  /** @param {Example} example @param {number} index */
+  chip(example, index) {
+    const { item, picture, weight } = example;
+    const name = item ? `item ${item}` : "your picture";
+    const against = weight < 0;
+    /** @param {Example[]} others */
+    const replace = (...others) => {
+      this.change({ examples: this.query.examples.toSpliced(index, 1, ...others) });
+    };
+    /** @param {number} value */
+    const weigh = (value) => replace({ ...example, weight: value });
+    const size = weightChoice(h("select"), name, (value) => weigh(against ? -value : value));
+    size.show(Math.abs(weight));
     return h("li", { class: `chip${against ? " against" : ""}` },
-      h("button", { type: "button", class: "sign", "aria-label": `${against ? "Not like" : "Like"} ${name}; press to turn round`, title: against ? "Not like this" : "Like this", onclick: () => change(-one.weight) }, against ? "−" : "+"),
-      h("img", { src: one.item ? thumbnail(one.item) : `/api/pictures/${one.picture}/thumbnail`, alt: name }),
+      h("button", {
+        type: "button", class: "sign", title: against ? "Not like this" : "Like this",
+        "aria-label": `${against ? "Not like" : "Like"} ${name}; press to turn round`,
+        onclick: () => weigh(-weight),
+      }, against ? "−" : "+"),
+      h("img", { src: item ? thumbnail(item) : `/api/pictures/${picture}/thumbnail`, alt: name }),
       size.element,
-      h("button", { type: "button", class: "remove", "aria-label": `Remove ${name}`, onclick: () => { app.query.examples.splice(index, 1); app.search(); text.focus(); } }, icon("wrong")));
+      remover(name, () => { replace(); this.text.focus(); }));
   }
-
-  return {
-    /** Show what the query holds. */
-    show() {
-      const { query } = app;
-      text.value = query.text;
-      const concept = query.concept ? h("li", { class: "chip word" }, `concept: ${query.concept}`,
-        h("button", { type: "button", class: "remove", "aria-label": `Remove the concept ${query.concept}`, onclick: () => { query.concept = null; app.search(); } }, icon("wrong"))) : null;
-      put(chips, ...[concept, ...query.examples.map(chip)].filter(Boolean));
-      chips.hidden = !chips.children.length;
-      weight.element.hidden = !(query.examples.length && query.text.trim());
-      weight.show(query.text_weight);
-      text.placeholder = query.examples.length ? "and words" : innerWidth < 640 ? "Words or a picture" : "Words, or drop a picture here";
-    },
-  };
 }
 
-/** A choice of how much something counts. */
-function weights(element, name, change) {
+/** @param {string} name @param {() => void} action */
+function remover(name, action) {
+  return iconButton("wrong", `Remove ${name}`, { class: "remove", onclick: action });
+}
+
+/**
+ * A choice of how much something counts.
+ * @param {HTMLSelectElement} element
+ * @param {string} name
+ * @param {(value: number) => void} change
+ */
+function weightChoice(element, name, change) {
+  /** @param {number} value */
+  const option = (value) => h("option", { value: String(value) }, `×${SIGNS[value] ?? value}`);
   element.setAttribute("aria-label", `How much ${name} ${name === "words" ? "count" : "counts"}`);
   element.classList.add("weight");
-  put(element, ...WEIGHTS.map((value) => h("option", { value: String(value) }, `×${SIGNS[value]}`)));
+  put(element, WEIGHTS.map(option));
   element.addEventListener("change", () => change(Number(element.value)));
   return {
     element,
+    /** @param {number} value */
     show(value) {
-      if (!WEIGHTS.includes(value) && ![...element.options].some((one) => Number(one.value) === value)) element.append(h("option", { value: String(value) }, `×${value}`));
+      if (![...element.options].some((known) => Number(known.value) === value)) element.append(option(value));
       element.value = String(value);
     },
   };

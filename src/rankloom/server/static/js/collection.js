@@ -1,59 +1,95 @@
 // The tab "Collection": what there is, whether all of it is described, and which files could not be read.
 
-import { get, post } from "./api.js";
-import { $, button, h, put, toast } from "./dom.js";
-import { ended } from "./models.js";
+import {
+  $, attempt, button, errorLine, h, messageOf, put, scrolled, tableHead, tableRow, toast,
+} from "./dom.js";
+import { jobEnd } from "./jobs.js";
 
-export async function showCollection(app) {
+/** @import { Api, CollectionState, FileError, Job } from "./types.js" */
+/**
+ * @typedef {object} Parts
+ * @property {Pick<Api, "collection" | "errors" | "index">} api
+ * @property {boolean} readOnly
+ * @property {(folders: string[]) => void} setFolders
+ */
+
+/** @type {Record<string, string>} */
+const JOBS = {
+  index: "Looking for changes", neighbours: "Building the graph of neighbours", train: "Training a model",
+};
+
+/** @param {Parts} parts */
+export async function showCollection(parts) {
   const root = $("view-collection");
   try {
-    const [state, errors] = await Promise.all([get("collection"), get("errors")]);
-    app.folders = state.folders;
-    draw(root, app, state, errors);
+    const [state, errors] = await Promise.all([parts.api.collection(), parts.api.errors()]);
+    parts.setFolders(state.folders);
+    const job = h("div", { class: "job" });
+    if (state.job) follow(job, state.job, parts);
+    put(root, h("h2", {}, "Collection"), facts(state), job, descriptors(state), unreadable(errors),
+      parts.readOnly ? null : tools(job, errors.length > 0, parts));
   } catch (error) {
-    put(root, h("h2", {}, "Collection"), h("p", { class: "error" }, error.message));
+    put(root, h("h2", {}, "Collection"), errorLine(error));
   }
 }
 
-function draw(root, app, state, errors) {
-  const fact = (value, name) => h("div", { class: "fact" }, h("strong", {}, value.toLocaleString("en")), h("span", {}, value === 1 ? name.replace(/ies$/, "y").replace(/s$/, "") : name));
-  const whole = state.descriptors.every((one) => one.share >= 1);
-  const job = h("div", { class: "job" });
-  if (state.job) running(job, state.job, app);
-  put(root,
-    h("h2", {}, "Collection"),
-    h("div", { class: "facts-row" }, fact(state.pictures, "pictures"), fact(state.videos, "videos"), fact(state.shots, "shots"), fact(state.texts, "texts"), fact(state.marks, "marks"), fact(state.duplicates, "copies"), fact(Math.round(state.bytes / 1e6), "MB on disk")),
-    job,
+/** @param {CollectionState} state */
+function facts({ pictures, videos, shots, texts, marks, duplicates, bytes }) {
+  /** @param {number} value @param {string} plural @param {string} singular */
+  const fact = (value, plural, singular) => h("div", { class: "fact" },
+    h("strong", {}, value.toLocaleString("en")), h("span", {}, value === 1 ? singular : plural));
+  return h("div", { class: "facts-row" },
+    fact(pictures, "pictures", "picture"), fact(videos, "videos", "video"),
+    fact(shots, "shots", "shot"), fact(texts, "texts", "text"), fact(marks, "marks", "mark"),
+    fact(duplicates, "copies", "copy"), fact(Math.round(bytes / 1e6), "MB on disk", "MB on disk"));
+}
+
+/** @param {CollectionState} state */
+function descriptors({ descriptors: list, neighbours }) {
+  const complete = list.every(({ share }) => share >= 1);
+  return [
     h("h3", {}, "Index"),
-    h("p", { class: whole ? "good" : "bad" }, whole ? "Every item is described by every descriptor." : "Some items are not described yet. Look for changes to finish."),
-    h("p", { class: "muted" }, state.neighbours ? "The graph of neighbours is ready: similar pictures help each other." : "The graph of neighbours is being built; until then each result stands by itself."),
-    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Descriptors" }, h("table", {}, h("thead", {}, h("tr", {}, ["Descriptor", "Components", "Described"].map((name) => h("th", { scope: "col" }, name)))),
-      h("tbody", {}, state.descriptors.map((one) => h("tr", {}, h("th", { scope: "row" }, one.name), h("td", {}, one.dimension.toLocaleString("en")),
-        h("td", {}, h("progress", { max: "1", value: String(one.share), "aria-label": `${one.name} described` }), ` ${(100 * one.share).toFixed(0)} %`)))))),
-    h("h3", {}, "Files that could not be read"),
-    errors.length ? h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Files that could not be read" }, h("table", { class: "errors" }, h("thead", {}, h("tr", {}, ["File", "Folder", "Reason"].map((name) => h("th", { scope: "col" }, name)))),
-      h("tbody", {}, errors.map((one) => h("tr", {}, h("th", { scope: "row" }, one.name), h("td", {}, one.folder), h("td", {}, one.reason))))))
+    h("p", { class: complete ? "good" : "bad" }, complete ? "Every item is described by every descriptor."
+      : "Some items are not described yet. Look for changes to finish."),
+    h("p", { class: "muted" }, neighbours
+      ? "The graph of neighbours is ready: similar pictures help each other."
+      : "The graph of neighbours is being built; until then each result stands by itself."),
+    scrolled("Descriptors", {}, tableHead(["Descriptor", "Components", "Described"]), h("tbody", {},
+      list.map(({ name, dimension, share }) => tableRow(name, dimension.toLocaleString("en"), [
+        h("progress", { max: "1", value: String(share), "aria-label": `${name} described` }),
+        ` ${(100 * share).toFixed(0)} %`,
+      ])))),
+  ];
+}
+
+/** @param {FileError[]} errors */
+function unreadable(errors) {
+  const title = "Files that could not be read";
+  return [
+    h("h3", {}, title),
+    errors.length ? scrolled(title, { class: "errors" }, tableHead(["File", "Folder", "Reason"]),
+      h("tbody", {}, errors.map(({ name, folder, reason }) => tableRow(name, folder, reason))))
       : h("p", { class: "good" }, "None: every file could be read."),
-    app.readOnly ? null : h("div", { class: "buttons" }, button(errors.length ? "Look for changes and try these again" : "Look for changes", { kind: "primary", symbol: "undo", onclick: () => retry(job, app) })));
+  ];
 }
 
-async function retry(place, app) {
-  try {
-    running(place, await post("errors/retry"), app);
-  } catch (error) {
-    toast(error.message, "bad");
-  }
+/** @param {HTMLElement} place @param {boolean} again whether files failed @param {Parts} parts */
+function tools(place, again, parts) {
+  const text = again ? "Look for changes and try these again" : "Look for changes";
+  const onclick = () => attempt(async () => { follow(place, await parts.api.index(), parts); });
+  return h("div", { class: "buttons" }, button(text, { kind: "primary", symbol: "undo", onclick }));
 }
 
-async function running(place, job, app) {
-  const names = { index: "Looking for changes", neighbours: "Building the graph of neighbours", train: "Training a model" };
-  const bar = h("progress", { "aria-label": names[job.name] ?? job.name });
+/** Show how far a job is, and its end. @param {HTMLElement} place @param {Job} job @param {Parts} parts */
+async function follow(place, { name }, parts) {
+  const title = JOBS[name] ?? name;
+  const bar = h("progress", { "aria-label": title });
   const text = h("span", { class: "muted" });
-  put(place, h("strong", {}, `${names[job.name] ?? job.name}…`), bar, text);
-  const end = await ended(job.name, (now) => {
+  put(place, h("strong", {}, `${title}…`), bar, text);
+  const { error, result } = await jobEnd(parts.api, name, (now) => {
     if (now.total) { bar.max = now.total; bar.value = now.done; }
     text.textContent = now.total ? `${now.done} of ${now.total} ${now.text}` : now.text;
-  }).catch((error) => ({ error: error.message }));
-  toast(end.error ?? `${names[job.name] ?? job.name}: ${end.result ?? "done"}`, end.error ? "bad" : "");
-  if (!$("view-collection").hidden) showCollection(app);
+  }).catch((failure) => ({ error: messageOf(failure), result: null }));
+  toast(error ?? `${title}: ${result ?? "done"}`, error ? "bad" : "");
+  if (!$("view-collection").hidden) showCollection(parts);
 }

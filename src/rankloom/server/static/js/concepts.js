@@ -1,62 +1,90 @@
 // Concepts: detectors made from the marks of a search, which then rank the whole collection.
 
-import { drop, get, post } from "./api.js";
-import { button, count, h, icon, put, toast } from "./dom.js";
-import { forServer } from "./state.js";
+import { attempt, button, errorLine, h, iconButton, put, toast } from "./dom.js";
+import { count } from "./format.js";
+import { forServer } from "./query.js";
 
-export function makeConcepts(app) {
-  const root = h("div", { class: "concepts" });
-  // One field for all drawings of the panel: what is typed stays when marks come in meanwhile.
-  const name = h("input", { type: "text", maxlength: "60", placeholder: "Name, e.g. harbour", "aria-label": "Name of the new concept" });
+/** @import { Api, Concept, State, Store } from "./types.js" */
 
-  async function show() {
+const HINT = "A concept learns from your marks what something looks like. "
+  + "Then it ranks everything by it, words or not, and helps later searches.";
+
+export class Concepts {
+  /**
+   * @param {Store<State>} store
+   * @param {Pick<Api, "concepts" | "makeConcept" | "forgetConcept">} api
+   * @param {(name: string) => void} rankBy
+   */
+  constructor(store, api, rankBy) {
+    this.title = "Concepts";
+    this.root = h("div", { class: "concepts" });
+    this.store = store;
+    this.api = api;
+    this.rankBy = rankBy;
+    // One field for all drawings of the panel: what is typed stays when marks come in meanwhile.
+    this.name = h("input", {
+      type: "text", maxlength: "60", placeholder: "Name, e.g. harbour",
+      "aria-label": "Name of the new concept",
+    });
+  }
+
+  async show() {
     try {
-      draw(await get("concepts"));
+      this.draw(await this.api.concepts());
     } catch (error) {
-      put(root, h("p", { class: "error" }, error.message));
+      put(this.root, errorLine(error));
     }
   }
 
-  function draw(concepts) {
-    const right = app.marks.filter((one) => one.grade > 0).length;
-    const typing = document.activeElement === name;
-    put(root,
-      h("p", { class: "hint" }, "A concept learns from your marks what something looks like. Then it ranks everything by it, words or not, and helps later searches."),
-      app.readOnly ? null : h("form", { class: "inline", onsubmit: (event) => { event.preventDefault(); make(name.value.trim()); } },
-        name, h("button", { class: "small", disabled: right === 0 }, right ? `Make from ${count(right, "right mark")}` : "Mark some results first")),
-      concepts.length ? h("ul", { class: "concept-list", "aria-label": "Concepts" }, concepts.map(line)) : h("p", { class: "muted" }, "There is none yet."));
-    if (typing) name.focus();
+  /** @param {Concept[]} concepts */
+  draw(concepts) {
+    const typing = document.activeElement === this.name;
+    put(this.root,
+      h("p", { class: "hint" }, HINT),
+      this.store.state.readOnly ? null : this.form(),
+      concepts.length
+        ? h("ul", { class: "concept-list", "aria-label": "Concepts" }, concepts.map(this.line, this))
+        : h("p", { class: "muted" }, "There is none yet."));
+    if (typing) this.name.focus();
   }
 
-  function line(one) {
-    const [metric, value] = Object.entries(one.quality ?? {})[0] ?? [];
+  form() {
+    const right = this.store.state.marks.filter((mark) => mark.grade > 0).length;
+    const onsubmit = (/** @type {Event} */ event) => { event.preventDefault(); this.make(); };
+    return h("form", { class: "inline", onsubmit }, this.name,
+      h("button", { class: "small", disabled: right === 0 },
+        right ? `Make from ${count(right, "right mark")}` : "Mark some results first"));
+  }
+
+  /** @param {Concept} concept */
+  line({ name, n_positive: examples, quality }) {
+    const [metric, value] = Object.entries(quality ?? {})[0] ?? ["", NaN];
+    const judged = Number.isFinite(value) ? `, ${metric} ${value.toFixed(2)}` : "";
+    const rank = () => this.rankBy(name);
     return h("li", {},
-      h("button", { type: "button", class: "link", onclick: () => app.useConcept(one.name) }, one.name),
-      h("span", { class: "muted" }, `${count(one.n_positive, "example")}${metric && Number.isFinite(value) ? `, ${metric} ${value.toFixed(2)}` : ""}`),
-      button("Rank by it", { kind: "small", "aria-label": `Rank everything by ${one.name}`, onclick: () => app.useConcept(one.name) }),
-      app.readOnly ? null : h("button", { type: "button", class: "icon-button", "aria-label": `Forget ${one.name}`, onclick: () => forget(one.name) }, icon("wrong")));
+      h("button", { type: "button", class: "link", onclick: rank }, name),
+      h("span", { class: "muted" }, `${count(examples, "example")}${judged}`),
+      button("Rank by it", { kind: "small", "aria-label": `Rank everything by ${name}`, onclick: rank }),
+      this.store.state.readOnly ? null
+        : iconButton("wrong", `Forget ${name}`, { onclick: () => this.forget(name) }));
   }
 
-  async function make(wanted) {
+  async make() {
+    const wanted = this.name.value.trim();
     if (!wanted) return toast("Give the concept a name.", "bad");
-    try {
-      const made = await post("concepts", { name: wanted, query: forServer(app.query) });
-      name.value = "";
-      toast(`The concept ${made.name} is ready`);
-      show();
-    } catch (error) {
-      toast(error.message, "bad");
-    }
+    await attempt(async () => {
+      const { name } = await this.api.makeConcept(wanted, forServer(this.store.state.query));
+      this.name.value = "";
+      toast(`The concept ${name} is ready`);
+      this.show();
+    });
   }
 
-  async function forget(concept) {
-    try {
-      await drop(`concepts/${encodeURIComponent(concept)}`);
-      show();
-    } catch (error) {
-      toast(error.message, "bad");
-    }
+  /** @param {string} name */
+  forget(name) {
+    return attempt(async () => {
+      await this.api.forgetConcept(name);
+      this.show();
+    });
   }
-
-  return { root, show };
 }

@@ -1,60 +1,77 @@
 // Small helpers around the document. Nothing here takes HTML: text is always text.
 
+import { table } from "./format.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 
-/** A table without the names that every object has: what is looked up in it may come from people. */
-export function table(entries) {
-  return Object.assign(Object.create(null), entries);
-}
+/** @typedef {Record<string, any>} Props */
 
-/** An element by its id. */
+/** An element by its id. @param {string} id @returns {any} */
 export const $ = (id) => document.getElementById(id);
 
-/** Make an element: h("button", {class: "primary", onclick: f}, "Text"). Unknown values null and false are left out. */
+/**
+ * Make an element: h("button", {class: "primary", onclick: f}, "Text"). Null and false are left out.
+ * @template {keyof HTMLElementTagNameMap} T
+ * @param {T} tag
+ * @param {Props} props
+ * @param {...any} children
+ */
 export function h(tag, props = {}, ...children) {
   return fill(document.createElement(tag), props, children);
 }
 
-/** The same for SVG. */
+/**
+ * The same for SVG.
+ * @template {keyof SVGElementTagNameMap} T
+ * @param {T} tag
+ * @param {Props} props
+ * @param {...any} children
+ */
 export function s(tag, props = {}, ...children) {
   return fill(document.createElementNS(SVG, tag), props, children);
 }
 
-function fill(element, props, children) {
+/** @template {any} E @param {E} target @param {Props} props @param {any[]} children @returns {E} */
+function fill(target, props, children) {
+  const element = /** @type {any} */ (target);
   for (const [name, value] of Object.entries(props)) {
-    if (value === null || value === undefined || value === false) continue;
+    if (isNothing(value)) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (name === "style") for (const [key, one] of Object.entries(value)) element.style.setProperty(key, one);
-    else if (name === "value" || name === "checked" || name === "selected") element[name] = value;
+    else if (name === "style") for (const entry of Object.entries(value)) element.style.setProperty(...entry);
+    else if (["value", "checked", "selected"].includes(name)) element[name] = value;
     else element.setAttribute(name, value === true ? "" : String(value));
   }
-  element.append(...real(children));
-  return element;
+  put(element, ...children);
+  return target;
 }
 
-const real = (children) => children.flat(3).filter((one) => one !== null && one !== undefined && one !== false);
+/** @param {unknown} value */
+const isNothing = (value) => value === null || value === undefined || value === false;
 
-/** Replace what an element holds; null and false are left out. */
+/** Replace what an element holds. @param {Element} element @param {...any} children */
 export function put(element, ...children) {
-  element.replaceChildren(...real(children));
+  element.replaceChildren(...children.flat(3).filter((child) => !isNothing(child)));
 }
 
-/** An icon of the page's sprite. */
-export function icon(name) {
-  icons[name] ??= s("svg", { class: "icon", viewBox: "0 0 24 24", "aria-hidden": "true", focusable: "false" }, [...$(`i-${name}`).cloneNode(true).childNodes]);
-  return icons[name].cloneNode(true); // not <use>: each of those is a document of its own, and a grid has hundreds
-}
-
+/** @type {Record<string, SVGElement>} */
 const icons = table({});
 
-/** Say something to a screen reader. */
+/** An icon of the page's sprite. @param {string} name */
+export function icon(name) {
+  icons[name] ??= s("svg", { class: "icon", viewBox: "0 0 24 24", "aria-hidden": "true", focusable: "false" },
+    [...$(`i-${name}`).cloneNode(true).childNodes]);
+  // Not <use>: each of those is a document of its own, and a grid has hundreds.
+  return icons[name].cloneNode(true);
+}
+
+/** Say something to a screen reader. @param {string} text */
 export function announce(text) {
   const live = $("live");
   live.textContent = "";
   requestAnimationFrame(() => { live.textContent = text; });
 }
 
-/** Show a short note that goes away, and say it. */
+/** Show a short note that goes away, and say it. @param {string} text */
 export function toast(text, kind = "") {
   const note = h("div", { class: `toast ${kind}` }, text);
   $("toasts").append(note);
@@ -62,60 +79,81 @@ export function toast(text, kind = "") {
   setTimeout(() => note.remove(), 3500);
 }
 
-/** Several things of a kind: "1 mark", "2 marks". */
-export const count = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
+/** The line of an error. @param {unknown} error */
+export const errorLine = (error) => h("p", { class: "error" }, messageOf(error));
 
-/** A number as scores are shown. */
-export const number = (value, digits = 3) => value.toFixed(Math.abs(value) >= 100 ? 0 : digits);
+/** What an error says. @param {unknown} error @returns {string} */
+export const messageOf = (error) => (error instanceof Error ? error.message : String(error));
 
-export const signed = (value, digits = 3) => (value < 0 ? "−" : "+") + number(Math.abs(value), digits);
-
-/** Seconds as 1:05. */
-export function clock(seconds) {
-  const whole = Math.floor(seconds);
-  return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, "0")}`;
+/** Do something that may fail; say why if it does. @param {() => Promise<unknown>} action */
+export async function attempt(action) {
+  try {
+    await action();
+  } catch (error) {
+    toast(messageOf(error), "bad");
+  }
 }
 
-/** A date as people write it; the collection has "2024-05-01T10:00:00" or less. */
-export function date(text) {
-  if (!text) return "";
-  const found = /^(\d{4})-(\d{2})-(\d{2})/.exec(text);
-  if (!found) return text.slice(0, 10);
-  const day = new Date(Number(found[1]), Number(found[2]) - 1, Number(found[3]));
-  return day.toLocaleDateString(undefined, { year: "numeric", month: "short", day: "numeric" });
-}
-
+/** @param {number} item */
 export const thumbnail = (item) => `/api/items/${item}/thumbnail`;
 
+/** Whether the user wants no motion. */
 export const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
-const DESCRIPTORS = table({
-  semantic: "What it shows", color_correlogram: "Colours side by side", color_layout: "Layout of colours",
-  spatial_color_histogram: "Colours by place", hsv_histogram: "Colours", rgb_histogram: "Colours (RGB)", lab_histogram: "Colours (Lab)",
-  color_moments: "Mean colours", edge_histogram: "Edges", hog: "Shapes", gist: "Scene layout", lbp: "Fine texture", gabor: "Texture",
-  wavelet: "Wavelets", sift_words: "Local details", text: "Words of people", tags: "Automatic words", faces: "Faces",
-});
-
-/** An expert's name for people: its group, and how it compares. */
-export function expertName(name) {
-  if (name.startsWith("concept.")) return { group: `Concept: ${name.slice(8)}`, detail: "" };
-  const [first, ...rest] = name.split(".");
-  return { group: DESCRIPTORS[first] ?? first.replaceAll("_", " "), detail: rest.join(".") };
+/** A button with an icon and a text. @param {string} text @param {Props} options */
+export function button(text, { symbol, kind = "", ...props } = {}) {
+  const sign = symbol ? icon(symbol) : null;
+  return h("button", { type: "button", class: kind, ...props }, sign, h("span", {}, text));
 }
 
-/** A button with an icon and a text. */
-export function button(text, options = {}) {
-  const { symbol, kind = "", ...props } = options;
-  return h("button", { type: "button", class: kind, ...props }, symbol ? icon(symbol) : null, h("span", {}, text));
+/** A button that is only an icon. @param {string} symbol @param {string} label @param {Props} props */
+export function iconButton(symbol, label, props = {}) {
+  return h("button", { type: "button", class: "icon-button", "aria-label": label, ...props }, icon(symbol));
 }
 
-/** A menu that opens below its button and closes on Escape, on a choice and on a click elsewhere. */
+/** @param {string} value @param {string} text */
+export const option = (value, text) => h("option", { value }, text);
+
+/** A table that scrolls if it must. @param {string} label @param {Props} props @param {...any} parts */
+export function scrolled(label, props, ...parts) {
+  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label },
+    h("table", props, parts));
+}
+
+/** The head of a table. @param {string[]} names */
+export const tableHead = (names) =>
+  h("thead", {}, h("tr", {}, names.map((name) => h("th", { scope: "col" }, name))));
+
+/** A row of a table. @param {any} name @param {...any} cells */
+export const tableRow = (name, ...cells) =>
+  h("tr", {}, h("th", { scope: "row" }, name), cells.map((cell) => h("td", {}, cell)));
+
+/**
+ * Arrow keys move over tabs, round and round.
+ * @param {KeyboardEvent} event
+ * @param {string[]} names
+ * @param {string} name the one that has the focus
+ * @returns {string | null} the one that gets it
+ */
+export function nextTab(event, names, name) {
+  const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+  if (!step) return null;
+  event.preventDefault();
+  return names[(names.indexOf(name) + step + names.length) % names.length];
+}
+
+/**
+ * A menu that opens below its button and closes on Escape, on a choice and on a click elsewhere.
+ * @param {string} label
+ * @param {string} symbol
+ * @param {(close: (refocus?: boolean) => void) => unknown} content
+ */
 export function menu(label, symbol, content) {
   const body = h("div", { class: "menu-body" });
-  const toggle = h("button", { type: "button", class: "quiet", "aria-expanded": "false" }, icon(symbol), h("span", {}, label));
+  const toggle = button(label, { symbol, kind: "quiet", "aria-expanded": "false" });
   const root = h("div", { class: "menu" }, toggle, body);
   body.hidden = true;
-  const close = (refocus) => {
+  const close = (refocus = false) => {
     if (body.hidden) return;
     body.hidden = true;
     toggle.setAttribute("aria-expanded", "false");
@@ -126,9 +164,15 @@ export function menu(label, symbol, content) {
     put(body, await content(close));
     body.hidden = false;
     toggle.setAttribute("aria-expanded", "true");
-    body.querySelector("button, input, select, a")?.focus();
+    /** @type {HTMLElement | null} */ (body.querySelector("button, input, select, a"))?.focus();
   });
-  root.addEventListener("keydown", (event) => { if (event.key === "Escape") { event.stopPropagation(); close(true); } });
-  document.addEventListener("pointerdown", (event) => { if (!root.contains(event.target)) close(); });
+  root.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    event.stopPropagation();
+    close(true);
+  });
+  document.addEventListener("pointerdown", (event) => {
+    if (!root.contains(/** @type {Node} */ (event.target))) close();
+  });
   return root;
 }

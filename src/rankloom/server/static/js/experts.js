@@ -1,67 +1,103 @@
 // The panel of experts: how much each counts, what marks have taught, and sliders for those who know better.
 
-import { get, post } from "./api.js";
-import { button, count, expertName, h, icon, number, put, toast } from "./dom.js";
+import { attempt, button, errorLine, h, iconButton, put, toast } from "./dom.js";
+import { count, expertName, grouped, number, sum } from "./format.js";
 
-export function makeExperts(app) {
-  const root = h("div", { class: "experts" });
-  const open = new Set();
+/** @import { Api, ExpertsChange, State, Store, Weights } from "./types.js" */
 
-  async function show() {
+const START = "These are the weights a new collection starts with. "
+  + "Each mark moves them a little, for every search.";
+
+export class Experts {
+  /**
+   * @param {Store<State>} store
+   * @param {Pick<Api, "experts" | "setExperts">} api
+   * @param {() => void} changed scores are others now
+   */
+  constructor(store, api, changed) {
+    this.title = "Experts";
+    this.root = h("div", { class: "experts" });
+    this.readOnly = store.state.readOnly;
+    this.api = api;
+    this.changed = changed;
+    /** The groups that are open. @type {Set<string>} */
+    this.open = new Set();
+  }
+
+  async show() {
     try {
-      draw(await get("experts"));
+      this.draw(await this.api.experts());
     } catch (error) {
-      put(root, h("p", { class: "error" }, error.message));
+      put(this.root, errorLine(error));
     }
   }
 
-  async function change(body, said) {
-    try {
-      draw(await post("experts", body));
+  /** @param {ExpertsChange} body @param {string} said */
+  change(body, said) {
+    return attempt(async () => {
+      this.draw(await this.api.setExperts(body));
       toast(said);
-      app.changed();
-    } catch (error) {
-      toast(error.message, "bad");
-    }
+      this.changed();
+    });
   }
 
-  function draw({ weights, start, locked, marks, moved }) {
-    const groups = new Map();
-    for (const name of Object.keys(weights)) {
-      const { group } = expertName(name);
-      if (!groups.has(group)) groups.set(group, []);
-      groups.get(group).push(name);
-    }
-    const size = (names) => names.reduce((sum, name) => sum + Math.abs(weights[name]), 0);
-    const sorted = [...groups].sort((a, b) => size(b[1]) - size(a[1]));
-    const most = Math.max(0.1, ...Object.values(weights).map(Math.abs), ...Object.values(start).map(Math.abs)) * 1.5;
-    const largest = Math.max(1e-9, ...sorted.map(([, names]) => size(names)));
-    put(root,
-      h("p", { class: "hint" }, marks ? `Learned from ${count(marks, "mark")}. The weights have turned by ${(100 * Math.min(1, moved)).toFixed(1)} % from where they started.`
-        : "These are the weights a new collection starts with. Each mark moves them a little, for every search."),
-      sorted.map(([group, names]) => {
-        const details = h("details", { open: open.has(group) },
-          h("summary", {}, h("span", { class: "bar more" }, h("span", { class: "label" }, group), h("span", { class: "track" }, h("i", { style: { width: `${(100 * size(names)) / largest}%` } })), h("span", { class: "value" }, number(size(names), 2)))),
-          names.map((name) => slider(name, weights[name], start[name] ?? 0, locked.includes(name), most)));
-        details.addEventListener("toggle", () => (details.open ? open.add(group) : open.delete(group)));
+  /** @param {Weights} library */
+  draw(library) {
+    const { weights, start, marks, moved } = library;
+    const groups = [...grouped(Object.keys(weights), (name) => expertName(name).group)]
+      .map(([group, names]) => ({ group, names, size: sum(names.map((name) => Math.abs(weights[name]))) }))
+      .sort((a, b) => b.size - a.size);
+    const largest = Math.max(1e-9, ...groups.map(({ size }) => size));
+    const most = 1.5 * Math.max(0.1, ...[...Object.values(weights), ...Object.values(start)].map(Math.abs));
+    const turned = (100 * Math.min(1, moved)).toFixed(1);
+    const reset = () => this.change({ reset: true }, "All weights are as they were at the start");
+    put(this.root,
+      h("p", { class: "hint" }, marks ? `Learned from ${count(marks, "mark")}. `
+        + `The weights have turned by ${turned} % from where they started.` : START),
+      groups.map(({ group, names, size }) => {
+        const details = h("details", { open: this.open.has(group) },
+          h("summary", {}, bar(group, size, largest)), names.map((name) => this.slider(name, library, most)));
+        details.addEventListener("toggle", () => {
+          if (details.open) this.open.add(group);
+          else this.open.delete(group);
+        });
         return details;
       }),
-      app.readOnly ? null : h("div", { class: "buttons" }, button("Back to the start", { kind: "small", symbol: "undo", onclick: () => change({ reset: true }, "All weights are as they were at the start") })));
+      this.readOnly ? null : h("div", { class: "buttons" },
+        button("Back to the start", { kind: "small", symbol: "undo", onclick: reset })));
   }
 
-  function slider(name, value, start, locked, most) {
+  /** @param {string} name @param {Weights} library @param {number} most */
+  slider(name, { weights, start, locked }, most) {
     const { group, detail } = expertName(name);
     const label = detail ? `${group}, ${detail}` : group;
-    const out = h("output", {}, number(value));
+    const out = h("output", {}, number(weights[name]));
+    const chosen = () => Number(input.value);
+    const input = h("input", {
+      type: "range", min: String(-most), max: String(most), step: String(most / 200),
+      value: String(weights[name]), disabled: this.readOnly, "aria-label": `Weight of ${label}`,
+      oninput: () => { out.textContent = number(chosen()); },
+      onchange: () => this.change({ weights: { [name]: chosen() } }, `${label}: ${number(chosen())}`),
+    });
     return h("div", { class: "slider" },
-      h("label", {}, h("span", {}, detail || group), h("input", {
-        type: "range", min: String(-most), max: String(most), step: String(most / 200), value: String(value), disabled: app.readOnly, "aria-label": `Weight of ${label}`,
-        oninput: (event) => { out.textContent = number(Number(event.target.value)); },
-        onchange: (event) => change({ weights: { [name]: Number(event.target.value) } }, `${label}: ${number(Number(event.target.value))}`),
-      }), out),
-      h("span", { class: "muted start", title: "Where it started" }, `from ${number(start, 2)}`),
-      app.readOnly ? null : h("button", { type: "button", class: "icon-button lock", "aria-pressed": String(locked), "aria-label": `${locked ? "Unlock" : "Lock"} ${label}`, title: locked ? "Locked: marks do not move it" : "Lock it", onclick: () => change({ lock: { [name]: !locked } }, `${label} is ${locked ? "free" : "locked"}`) }, icon("lock")));
+      h("label", {}, h("span", {}, detail || group), input, out),
+      h("span", { class: "muted start", title: "Where it started" }, `from ${number(start[name] ?? 0, 2)}`),
+      this.readOnly ? null : this.lock(name, label, locked.includes(name)));
   }
 
-  return { root, show };
+  /** @param {string} name @param {string} label @param {boolean} locked */
+  lock(name, label, locked) {
+    return iconButton("lock", `${locked ? "Unlock" : "Lock"} ${label}`, {
+      class: "icon-button lock", "aria-pressed": String(locked),
+      title: locked ? "Locked: marks do not move it" : "Lock it",
+      onclick: () => this.change({ lock: { [name]: !locked } }, `${label} is ${locked ? "free" : "locked"}`),
+    });
+  }
+}
+
+/** @param {string} group @param {number} size @param {number} largest */
+function bar(group, size, largest) {
+  return h("span", { class: "bar more" }, h("span", { class: "label" }, group),
+    h("span", { class: "track" }, h("i", { style: { width: `${(100 * size) / largest}%` } })),
+    h("span", { class: "value" }, number(size, 2)));
 }

@@ -1,46 +1,67 @@
-// The keys, and the sheet that explains them. Single letters act only where nobody types, and may be turned off.
+// The keys, and the sheet that explains them. Single letters act only where nobody types.
 
 import { $, button, h, put } from "./dom.js";
+import { table } from "./format.js";
 
 const KEYS = [
-  ["Arrows", "move over the results"], ["R or +", "right"], ["W or −", "wrong"], ["U", "undo the last mark"], ["N", "show the new order"],
-  ["S", "more like this"], ["O or Enter", "open; again, close"], ["E", "why here"], ["M", "marks"], ["/", "go to the search box"], ["?", "this help"], ["Escape", "close what is open"],
+  ["Arrows", "move over the results"], ["R or +", "right"], ["W or −", "wrong"], ["U", "undo the last mark"],
+  ["N", "show the new order"], ["S", "more like this"], ["O or Enter", "open; again, close"],
+  ["E", "why here"], ["M", "marks"], ["/", "go to the search box"], ["?", "this help"],
+  ["Escape", "close what is open"],
 ];
+const SYNTAX = "Words may be a “phrase in quotes”, begin* or -without. "
+  + "A minus on a picture means: not like this.";
 
-/** `app` has the actions. */
-export function makeKeys(app) {
-  const dialog = $("keys");
-  const off = () => localStorage.getItem("keys") === "off";
-  const actions = {
-    r: () => app.markCurrent(1), "+": () => app.markCurrent(1), w: () => app.markCurrent(0), "-": () => app.markCurrent(0), "−": () => app.markCurrent(0),
-    u: () => app.undo(), n: () => app.reorder(), s: () => app.similar(app.grid.hit), e: () => app.why(app.grid.hit), o: () => app.open(app.grid.hit), m: () => app.panel.show("marks"),
-  };
+const lettersOff = () => localStorage.getItem("keys") === "off";
 
+/**
+ * @param {object} actions
+ * @param {() => boolean} actions.active whether there are results to act on
+ * @param {() => void} actions.toBox
+ * @param {() => void} actions.right
+ * @param {() => void} actions.wrong
+ * @param {() => void} actions.undo
+ * @param {() => void} actions.reorder
+ * @param {() => void} actions.similar
+ * @param {() => void} actions.why
+ * @param {() => void} actions.open
+ * @param {() => void} actions.marks
+ */
+export function makeKeys({ active, toBox, right, wrong, undo, reorder, similar, why, open, marks }) {
+  const anywhere = table({ "/": toBox, "?": showHelp });
+  const onResults = table({
+    r: right, "+": right, w: wrong, "-": wrong, "−": wrong, u: undo, n: reorder, s: similar, e: why, o: open,
+    m: marks,
+  });
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
-    const typing = event.target.closest?.("input, select, textarea, [contenteditable]");
-    if (event.key === "/" && !typing) { event.preventDefault(); app.tab("search"); $("text").focus(); return; }
-    if (event.key === "?" && !typing) { event.preventDefault(); show(); return; }
-    if (typing || off() || !app.onSearch()) return;
-    const tile = event.target.closest?.(".tile");
-    if (event.key === "Enter" && tile && event.target === tile) { event.preventDefault(); app.open(app.grid.hit); return; }
-    const action = actions[event.key.toLowerCase()];
-    if (!action || !app.grid.hits.length) return;
-    if (event.target.closest?.("button, a, summary") && event.key === "Enter") return;
+    const target = /** @type {Element} */ (event.target);
+    if (target.closest?.("input, select, textarea, [contenteditable]")) return;
+    let action = anywhere[event.key];
+    if (!action && !lettersOff() && active()) {
+      action = event.key === "Enter" && target.matches(".tile") ? open : onResults[event.key.toLowerCase()];
+    }
+    if (!action) return;
     event.preventDefault();
     action();
   });
+  $("help").addEventListener("click", showHelp);
+}
 
-  function show() {
-    const letters = h("input", { type: "checkbox", checked: !off(), onchange: (event) => localStorage.setItem("keys", event.target.checked ? "on" : "off") });
-    put(dialog,
-      h("h2", { id: "keys-title" }, "Keys"),
-      h("dl", { class: "keys" }, KEYS.map(([key, what]) => h("div", {}, h("dt", {}, key.split(" ").map((one) => (one === "or" ? " or " : h("kbd", {}, one)))), h("dd", {}, what)))),
-      h("p", { class: "muted" }, "Words may be a “phrase in quotes”, begin* or -without. A minus on a picture means: not like this."),
-      h("label", { class: "check" }, letters, "Single letters work as keys"),
-      h("div", { class: "buttons" }, button("Close", { kind: "primary", onclick: () => dialog.close() })));
-    dialog.showModal();
-  }
-
-  $("help").addEventListener("click", show);
+function showHelp() {
+  const dialog = $("keys");
+  const letters = h("input", {
+    type: "checkbox", checked: !lettersOff(),
+    onchange: () => localStorage.setItem("keys", letters.checked ? "on" : "off"),
+  });
+  /** @param {string} keys */
+  const signs = (keys) => keys.split(" ").map((key) => (key === "or" ? " or " : h("kbd", {}, key)));
+  put(dialog,
+    h("h2", { id: "keys-title" }, "Keys"),
+    h("dl", { class: "keys" },
+      KEYS.map(([keys, what]) => h("div", {}, h("dt", {}, signs(keys)), h("dd", {}, what)))),
+    h("p", { class: "muted" }, SYNTAX),
+    h("label", { class: "check" }, letters, "Single letters work as keys"),
+    h("div", { class: "buttons" }, button("Close", { kind: "primary", onclick: () => dialog.close() })));
+  dialog.showModal();
 }

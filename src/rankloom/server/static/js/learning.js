@@ -1,52 +1,82 @@
-// The tab "Learning": how good results were with the weights of the start and with the learned ones; what moved.
+// The tab "Learning": how good results were with the starting weights and with the learned ones.
 
-import { get } from "./api.js";
-import { lines, smooth } from "./chart.js";
-import { $, count, expertName, h, number, put, signed } from "./dom.js";
+import { lines } from "./chart.js";
+import { $, errorLine, h, put, scrolled, tableHead } from "./dom.js";
+import { count, expertName, grouped, mean, number, signed, smooth, sum } from "./format.js";
 
-export async function showLearning() {
+/** @import { Api, CurvePoint, Weights } from "./types.js" */
+
+const NONE = "It begins with the first search in which you marked something right and something wrong. "
+  + "Go to Search, look for anything, and mark five results.";
+
+/** @param {Pick<Api, "curve" | "experts">} api */
+export async function showLearning(api) {
   const root = $("view-learning");
-  if (!root.children.length) put(root, h("h2", {}, "Learning"), h("p", { class: "hint" }, "Looking at all marks…"));
+  const title = h("h2", {}, "Learning");
+  if (!root.children.length) put(root, title, h("p", { class: "hint" }, "Looking at all marks…"));
   try {
-    const [curve, library] = await Promise.all([get("curve"), get("experts")]);
-    put(root, h("h2", {}, "Learning"), ...(curve.length ? drawn(curve) : [empty()]), h("h3", {}, "What the marks have changed"), weights(library));
+    const [curve, library] = await Promise.all([api.curve(), api.experts()]);
+    put(root, title, curve.length ? [progress(curve), numbers(curve)] : noCurve(),
+      h("h3", {}, "What the marks have changed"), weightTable(library));
   } catch (error) {
-    put(root, h("h2", {}, "Learning"), h("p", { class: "error" }, error.message));
+    put(root, title, errorLine(error));
   }
 }
 
-function empty() {
-  return h("div", { class: "notice" }, h("h3", {}, "There is no curve yet"),
-    h("p", {}, "It begins with the first search in which you marked something right and something wrong. Go to Search, look for anything, and mark five results."));
-}
+const noCurve = () => h("div", { class: "notice" }, h("h3", {}, "There is no curve yet"), h("p", {}, NONE));
 
-function drawn(curve) {
-  const before = curve.map((one) => one.start ?? null), after = curve.map((one) => one.learned ?? null);
-  const mean = (values) => { const some = values.filter((value) => value !== null); return some.length ? some.reduce((a, b) => a + b, 0) / some.length : 0; };
-  const gain = mean(after) - mean(before);
+/** @param {number} change @param {number} least what counts as a change */
+const verdict = (change, least) => (Math.abs(change) < least ? "" : change > 0 ? "good" : "bad");
+
+/** @param {CurvePoint[]} curve */
+function progress(curve) {
+  const before = curve.map(({ start }) => start), after = curve.map(({ learned }) => learned);
+  const start = mean(before) ?? 0, learned = mean(after) ?? 0;
   const window = Math.max(1, Math.round(curve.length / 10));
-  const told = `When a search is new, the results you then call right come first: ${mean(after).toFixed(2)} of 1 with what was learned before it, ${mean(before).toFixed(2)} with the weights of the start. That is the mean over ${curve.length === 1 ? "one judged search" : `${curve.length} judged searches`}.`;
+  const searches = curve.length === 1 ? "one judged search" : `${curve.length} judged searches`;
+  const label = "When a search is new, the results you then call right come first: "
+    + `${learned.toFixed(2)} of 1 with what was learned before it, ${start.toFixed(2)} with the weights `
+    + `of the start. That is the mean over ${searches}.`;
   return [
-    h("p", { class: "lead" }, told, " ", h("strong", { class: Math.abs(gain) < 5e-4 ? "" : gain > 0 ? "good" : "bad" }, `${signed(gain, 3)}`)),
-    lines([{ name: "With the weights of the start", kind: "start", values: smooth(before, window) }, { name: "With the learned weights", kind: "learned", values: smooth(after, window) }],
-      { x: "judged searches, in order", y: window > 1 ? `average precision, mean of ${window} searches` : "average precision", label: told }),
-    h("details", {}, h("summary", {}, "The numbers"), h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "The numbers of the curve" }, h("table", {}, h("thead", {}, h("tr", {}, ["Search", "Marks", "Start", "Learned"].map((name) => h("th", { scope: "col" }, name)))),
-      h("tbody", {}, curve.map((one, i) => h("tr", {}, h("td", {}, one.query ?? "somebody else’s"), h("td", {}, String(one.marks ?? "")), h("td", {}, number(one.start ?? 0, 2)), h("td", {}, number(one.learned ?? 0, 2)))))))),
+    h("p", { class: "lead" }, label, " ",
+      h("strong", { class: verdict(learned - start, 5e-4) }, signed(learned - start, 3))),
+    lines([
+      { name: "With the weights of the start", kind: "start", values: smooth(before, window) },
+      { name: "With the learned weights", kind: "learned", values: smooth(after, window) },
+    ], {
+      x: "judged searches, in order", label,
+      y: window > 1 ? `average precision, mean of ${window} searches` : "average precision",
+    }),
   ];
 }
 
-function weights({ weights: now, start, marks }) {
-  const groups = new Map();
-  for (const name of Object.keys(now)) {
-    const { group } = expertName(name);
-    const found = groups.get(group) ?? { start: 0, now: 0 };
-    groups.set(group, { start: found.start + (start[name] ?? 0), now: found.now + now[name] });
-  }
-  const most = Math.max(1e-9, ...[...groups.values()].flatMap((one) => [Math.abs(one.start), Math.abs(one.now)]));
-  const rows = [...groups].sort((a, b) => Math.abs(b[1].now) - Math.abs(a[1].now));
-  const bar = (kind, value) => h("span", { class: `weight-bar ${kind}` }, h("i", { style: { width: `${(100 * Math.abs(value)) / most}%` } }));
-  return h("div", {}, h("p", { class: "hint" }, `Weights of the experts, by what they look at; learned from ${count(marks, "mark")}.`),
-    h("table", { class: "weights" }, h("thead", {}, h("tr", {}, ["Expert", "Start and now", "Start", "Now", "Change"].map((name) => h("th", { scope: "col" }, name)))),
-      h("tbody", {}, rows.map(([name, one]) => h("tr", {}, h("th", { scope: "row" }, name), h("td", { class: "pair" }, bar("start", one.start), bar("learned", one.now)),
-        h("td", {}, number(one.start, 2)), h("td", {}, number(one.now, 2)), h("td", { class: one.now - one.start > 0.005 ? "good" : one.now - one.start < -0.005 ? "bad" : "" }, signed(one.now - one.start, 2)))))));
+/** @param {CurvePoint[]} curve */
+function numbers(curve) {
+  const rows = curve.map(({ query, marks, start, learned }) => {
+    const cells = [query ?? "somebody else’s", marks ?? "", number(start ?? 0, 2), number(learned ?? 0, 2)];
+    return h("tr", {}, cells.map((cell) => h("td", {}, String(cell))));
+  });
+  return h("details", {}, h("summary", {}, "The numbers"), scrolled("The numbers of the curve", {},
+    tableHead(["Search", "Marks", "Start", "Learned"]), h("tbody", {}, rows)));
+}
+
+/** The weights of each group of experts. @param {Weights} library */
+function weightTable({ weights, start, marks }) {
+  const groups = [...grouped(Object.keys(weights), (name) => expertName(name).group)]
+    .map(([group, names]) => ({
+      group, before: sum(names.map((name) => start[name] ?? 0)), now: sum(names.map((name) => weights[name])),
+    }))
+    .sort((a, b) => Math.abs(b.now) - Math.abs(a.now));
+  const most = Math.max(1e-9, ...groups.flatMap(({ before, now }) => [Math.abs(before), Math.abs(now)]));
+  /** @param {string} kind @param {number} value */
+  const bar = (kind, value) => h("span", { class: `weight-bar ${kind}` },
+    h("i", { style: { width: `${(100 * Math.abs(value)) / most}%` } }));
+  return h("div", {},
+    h("p", { class: "hint" },
+      `Weights of the experts, by what they look at; learned from ${count(marks, "mark")}.`),
+    h("table", { class: "weights" }, tableHead(["Expert", "Start and now", "Start", "Now", "Change"]),
+      h("tbody", {}, groups.map(({ group, before, now }) => h("tr", {}, h("th", { scope: "row" }, group),
+        h("td", { class: "pair" }, bar("start", before), bar("learned", now)),
+        h("td", {}, number(before, 2)), h("td", {}, number(now, 2)),
+        h("td", { class: verdict(now - before, 0.005) }, signed(now - before, 2)))))));
 }

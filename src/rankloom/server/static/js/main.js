@@ -1,32 +1,53 @@
 // Begin: the session, the tabs, the history.
 
-import { get } from "./api.js";
+import { api } from "./api.js";
 import { App } from "./app.js";
+import { makeBanner } from "./banner.js";
 import { showCollection } from "./collection.js";
-import { $, h, put } from "./dom.js";
-import { makeKeys } from "./keys.js";
+import { $, h, messageOf, nextTab, put } from "./dom.js";
 import { showLearning } from "./learning.js";
 import { showModels } from "./models.js";
+import { toAddress } from "./query.js";
 import { begin } from "./session.js";
-import { toAddress } from "./state.js";
 import { makeTheme } from "./theme.js";
 
 const TABS = ["search", "learning", "models", "collection"];
+const WIDE = 1100; // pixels from which the panel has a column of its own
 
+/** @type {App | null} */
+let app = null;
 makeTheme();
+makeBanner(() => app?.outbox.size ?? 0);
 try {
   const session = await begin();
-  const state = await get("collection");
-  run(session, state);
+  const { folders } = await api.collection();
+  run(session.read_only, folders);
 } catch (error) {
-  put($("message"), h("div", { class: "notice bad", role: "alert" }, h("h2", {}, "The page could not start"), h("p", {}, error.message)));
+  put($("message"), h("div", { class: "notice bad", role: "alert" },
+    h("h2", {}, "The page could not start"), h("p", {}, messageOf(error))));
 }
 
-function run(session, state) {
-  const app = new App(session.read_only, state.folders);
-  const shown = { learning: () => showLearning(app), models: () => showModels(app), collection: () => showCollection(app) };
-  const current = () => { const tab = new URLSearchParams(location.search).get("tab"); return TABS.includes(tab) ? tab : "search"; };
+/** The tab of the address. */
+function currentTab() {
+  const tab = new URLSearchParams(location.search).get("tab") ?? "";
+  return TABS.includes(tab) ? tab : "search";
+}
 
+/** @param {boolean} readOnly @param {string[]} folders */
+function run(readOnly, folders) {
+  const started = new App(readOnly, folders, openTab);
+  const { store, search, marking, grid, panel } = started;
+  app = started;
+  const setFolders = (/** @type {string[]} */ names) => store.update({ folders: names });
+  /** @type {Record<string, () => void>} */
+  const views = {
+    search: () => grid.layout(),
+    learning: () => showLearning(api),
+    models: () => showModels({ api, readOnly, changed: () => marking.changed() }),
+    collection: () => showCollection({ api, readOnly, setFolders }),
+  };
+
+  /** @param {string} tab */
   function show(tab) {
     for (const name of TABS) {
       const on = name === tab;
@@ -34,40 +55,44 @@ function run(session, state) {
       $(`tab-${name}`).setAttribute("tabindex", on ? "0" : "-1");
       $(`view-${name}`).hidden = !on;
     }
-    if (tab === "search") app.grid.layout();
-    else shown[tab]();
+    views[tab]();
   }
 
-  app.tab = (tab) => {
-    if (current() === tab) return;
-    history.pushState(null, "", toAddress({ query: app.query, tab, plain: app.plain }));
+  /** @param {string} tab */
+  function openTab(tab) {
+    if (currentTab() === tab) return;
+    const { query, plain } = store.state;
+    history.pushState(null, "", toAddress({ query, tab, plain }));
     show(tab);
-  };
+  }
 
-  TABS.forEach((name, i) => {
-    $(`tab-${name}`).addEventListener("click", () => app.tab(name));
-    $(`tab-${name}`).addEventListener("keydown", (event) => {
-      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-      if (!step) return;
-      event.preventDefault();
-      const next = TABS[(i + step + TABS.length) % TABS.length];
-      app.tab(next);
+  const restore = () => {
+    show(currentTab());
+    search.fromAddress(location.search);
+  };
+  listenToTabs(openTab);
+  $("home").addEventListener("click", (/** @type {Event} */ event) => {
+    event.preventDefault();
+    openTab("search");
+    started.home();
+  });
+  addEventListener("popstate", restore);
+  restore();
+  document.body.classList.toggle("read-only", readOnly);
+  document.body.dataset.ready = "yes";
+  const part = localStorage.getItem("panel");
+  if (part && innerWidth > WIDE && store.state.query.text) panel.show(part);
+}
+
+/** @param {(tab: string) => void} openTab */
+function listenToTabs(openTab) {
+  for (const name of TABS) {
+    $(`tab-${name}`).addEventListener("click", () => openTab(name));
+    $(`tab-${name}`).addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
+      const next = nextTab(event, TABS, name);
+      if (!next) return;
+      openTab(next);
       $(`tab-${next}`).focus();
     });
-  });
-  $("home").addEventListener("click", (event) => { event.preventDefault(); app.tab("search"); app.home(); });
-  let asked = null;
-  const restore = () => {
-    show(current());
-    const address = new URLSearchParams(location.search);
-    address.delete("tab");
-    if (address.toString() !== asked) app.fromAddress();
-    asked = address.toString();
-  };
-  addEventListener("popstate", () => { asked = null; restore(); });
-  makeKeys(app);
-  restore();
-  if (session.read_only) document.body.classList.add("read-only");
-  document.body.dataset.ready = "yes";
-  if (localStorage.getItem("panel") && innerWidth > 1100 && app.query.text) app.panel.show(localStorage.getItem("panel"));
+  }
 }

@@ -1,56 +1,95 @@
-// The tray of marks: what was said about this search, each with its own undo; and what would be good to mark next.
+// The tray of marks: what was said about this search, and what would be good to mark next.
 
-import { post } from "./api.js";
-import { button, count, h, icon, put, thumbnail } from "./dom.js";
-import { forServer, isList } from "./state.js";
+import { button, errorLine, h, icon, iconButton, put, thumbnail } from "./dom.js";
+import { count } from "./format.js";
+import { isList } from "./query.js";
 
-/** `app` has `query`, `marks`, `undo(id)`, `mark(hit, grade)`, `readOnly`. */
-export function makeMarks(app) {
-  const root = h("div", { class: "tray" });
-  let suggested = [];
+/** @import { Hit, Mark, State, Store } from "./types.js" */
 
-  function show() {
-    const marks = app.marks;
-    const right = marks.filter((one) => one.over === null && one.grade > 0).length;
-    put(root,
-      h("p", { class: "hint" }, marks.length
-        ? `${count(right, "right result")} and ${count(marks.length - right, "wrong one")} in this search. They are saved, and every later search learns from them.`
-        : "Nothing is marked in this search yet. Point at a result and press ✓ or ✗, or use the keys R and W."),
-      h("ul", { class: "mark-list", "aria-label": "Marks of this search" }, marks.map(line)),
-      app.readOnly || isList(app.query) ? null : h("div", { class: "buttons" }, button("What should I mark?", { kind: "small", onclick: suggest })),
-      suggested.length ? h("div", { class: "suggested" },
-        h("h3", {}, "These would teach the most"),
-        suggested.map((hit) => h("div", { class: "suggestion" },
-          h("img", { src: thumbnail(hit.id), alt: hit.caption || hit.name }),
-          h("button", { type: "button", class: "act right", "aria-label": `Right: ${hit.caption || hit.name}`, onclick: () => answer(hit, 1) }, icon("right")),
-          h("button", { type: "button", class: "act wrong", "aria-label": `Wrong: ${hit.caption || hit.name}`, onclick: () => answer(hit, 0) }, icon("wrong"))))) : null);
+const NONE = "Nothing is marked in this search yet. "
+  + "Point at a result and press ✓ or ✗, or use the keys R and W.";
+
+export class Marks {
+  /**
+   * @param {Store<State>} store
+   * @param {object} actions
+   * @param {(hit: Hit, grade: 0 | 1) => void} actions.mark
+   * @param {(id: number) => void} actions.undo
+   * @param {() => Promise<Hit[]>} actions.suggest
+   */
+  constructor(store, { mark, undo, suggest }) {
+    this.title = "Marks";
+    this.root = h("div", { class: "tray" });
+    this.store = store;
+    this.mark = mark;
+    this.undo = undo;
+    this.suggest = suggest;
+    /** @type {Hit[]} */
+    this.suggested = [];
+    store.watch(["order"], () => { this.suggested = []; });
   }
 
-  function line(mark) {
-    const right = mark.grade > 0;
-    const what = mark.over ? `preferred to item ${mark.over}` : right ? "right" : "wrong";
+  show() {
+    const { marks, readOnly, query } = this.store.state;
+    const ask = button("What should I mark?", { kind: "small", onclick: () => this.askForMore() });
+    put(this.root,
+      h("p", { class: "hint" }, marks.length ? counted(marks) : NONE),
+      h("ul", { class: "mark-list", "aria-label": "Marks of this search" }, marks.map(this.line, this)),
+      readOnly || isList(query) ? null : h("div", { class: "buttons" }, ask),
+      this.suggested.length ? h("div", { class: "suggested" }, h("h3", {}, "These would teach the most"),
+        this.suggested.map((hit) => this.suggestion(hit))) : null);
+  }
+
+  /** @param {Mark} mark */
+  line(mark) {
+    const verdict = mark.grade > 0 ? "right" : "wrong";
+    const said = mark.over ? `preferred to item ${mark.over}` : verdict;
+    const name = mark.caption || mark.name;
     return h("li", {}, h("img", { src: thumbnail(mark.item), alt: "" }),
-      h("span", { class: `verdict ${right ? "right" : "wrong"}` }, icon(right ? "right" : "wrong"), what),
-      h("span", { class: "name" }, mark.caption || mark.name),
-      app.readOnly ? null : h("button", { type: "button", class: "icon-button", "aria-label": `Undo: ${mark.caption || mark.name} is ${what}`, onclick: () => app.undo(mark.id) }, icon("undo")));
+      h("span", { class: `verdict ${verdict}` }, icon(verdict), said),
+      h("span", { class: "name" }, name),
+      this.store.state.readOnly ? null
+        : iconButton("undo", `Undo: ${name} is ${said}`, { onclick: () => this.undo(mark.id) }));
   }
 
-  async function suggest() {
+  /** @param {Hit} hit */
+  suggestion(hit) {
+    const name = hit.caption || hit.name;
+    /** @param {"right" | "wrong"} verdict @param {string} word @param {0 | 1} grade */
+    const act = (verdict, word, grade) => h("button", {
+      type: "button", class: `act ${verdict}`, "aria-label": `${word}: ${name}`,
+      onclick: () => this.answer(hit, grade),
+    }, icon(verdict));
+    return h("div", { class: "suggestion" }, h("img", { src: thumbnail(hit.id), alt: name }),
+      act("right", "Right", 1), act("wrong", "Wrong", 0));
+  }
+
+  async askForMore() {
     try {
-      suggested = await post("suggest", { query: forServer(app.query), n: 5, diffusion: !app.plain });
-      show();
-      root.querySelector(".suggestion button")?.focus();
+      this.suggested = await this.suggest();
+      this.show();
+      this.focus();
     } catch (error) {
-      root.append(h("p", { class: "error" }, error.message));
+      this.root.append(errorLine(error));
     }
   }
 
-  function answer(hit, grade) {
-    suggested = suggested.filter((one) => one.id !== hit.id);
-    app.mark(app.grid.hits.find((one) => one.id === hit.id) ?? hit, grade);
-    show();
-    root.querySelector(".suggestion button")?.focus();
+  /** @param {Hit} hit @param {0 | 1} grade */
+  answer(hit, grade) {
+    this.suggested = this.suggested.filter(({ id }) => id !== hit.id);
+    this.mark(this.store.state.hits.find(({ id }) => id === hit.id) ?? hit, grade);
+    this.show();
+    this.focus();
   }
 
-  return { root, show, forget() { suggested = []; } };
+  focus() {
+    /** @type {HTMLElement | null} */ (this.root.querySelector(".suggestion button"))?.focus();
+  }
+}
+
+/** @param {Mark[]} marks */
+function counted(marks) {
+  const right = marks.filter((mark) => mark.over === null && mark.grade > 0).length;
+  return `${count(right, "right result")} and ${count(marks.length - right, "wrong one")} in this search. `
+    + "They are saved, and every later search learns from them.";
 }

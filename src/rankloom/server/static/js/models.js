@@ -1,80 +1,116 @@
 // The tab "Models": every training is a version; compare them, use one, go back.
 
-import { get, post } from "./api.js";
 import { interval } from "./chart.js";
-import { $, button, date, h, number, put, signed, toast } from "./dom.js";
+import { $, attempt, button, errorLine, h, option, put, scrolled, toast } from "./dom.js";
+import { date, number, signed } from "./format.js";
+import { jobEnd } from "./jobs.js";
 
+/** @import { Api, Model } from "./types.js" */
+/**
+ * @typedef {object} Parts
+ * @property {Pick<Api, "models" | "train" | "useModel" | "collection">} api
+ * @property {boolean} readOnly
+ * @property {() => void} changed scores are others now
+ */
+
+/** @type {Record<string, string>} */
 const RANKERS = {
-  rlr: "Ranking logistic regression", frlr: "Logistic, all pairs", ranksvm: "Rank SVM", lr: "Logistic regression", opar1: "Passive-aggressive", arow: "AROW",
-  rankboost: "RankBoost", irankboost: "Imbalanced RankBoost", listnet: "ListNet", coordascent: "Coordinate ascent",
+  rlr: "Ranking logistic regression", frlr: "Logistic, all pairs", ranksvm: "Rank SVM",
+  lr: "Logistic regression", opar1: "Passive-aggressive", arow: "AROW",
+  rankboost: "RankBoost", irankboost: "Imbalanced RankBoost",
+  listnet: "ListNet", coordascent: "Coordinate ascent",
 };
+const NO_MODEL = "The weights that follow every mark rank now. "
+  + "A model is trained from all marks at once, and judged on searches it has not seen.";
+const HEAD = [
+  "Model", "Trained", "Marks", "On unseen searches", { unseen: "Interval" }, "Against the one before",
+  "Status", { unseen: "Use" },
+];
 
-export async function showModels(app) {
+/** @param {Parts} parts */
+export async function showModels(parts) {
   const root = $("view-models");
   try {
-    draw(root, app, await get("models"));
+    const models = await parts.api.models();
+    const used = models.find(({ status }) => status === "in use");
+    put(root,
+      h("h2", {}, "Models"),
+      h("p", { class: "lead" },
+        used ? `Model ${used.id} ranks now, together with what marks after it have taught.` : NO_MODEL),
+      parts.readOnly ? null : tools(parts, models.length > 0),
+      models.length ? modelTable(parts, models) : noModels());
   } catch (error) {
-    put(root, h("h2", {}, "Models"), h("p", { class: "error" }, error.message));
+    put(root, h("h2", {}, "Models"), errorLine(error));
   }
 }
 
-function draw(root, app, models) {
-  const ranker = h("select", { "aria-label": "What to train" }, Object.entries(RANKERS).map(([value, name]) => h("option", { value }, name)));
-  const used = models.find((one) => one.status === "in use");
-  const train = button("Train from all marks", { kind: "primary", onclick: () => start(app, ranker.value, train) });
-  put(root,
-    h("h2", {}, "Models"),
-    h("p", { class: "lead" }, used ? `Model ${used.id} ranks now, together with what marks after it have taught.` : "The weights that follow every mark rank now. A model is trained from all marks at once, and judged on searches it has not seen."),
-    app.readOnly ? null : h("div", { class: "buttons" }, ranker, train, models.length ? button("Go back one step", { symbol: "undo", onclick: () => use(app, null) }) : null),
-    models.length ? h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Models" }, h("table", { class: "models" },
-      h("thead", {}, h("tr", {}, ["Model", "Trained", "Marks", "On unseen searches", "", "Against the one before", "Status", ""].map((name, i) => (name ? h("th", { scope: "col" }, name) : h("td", {}, h("span", { class: "unseen" }, i === 4 ? "Interval" : "Use")))))),
-      h("tbody", {}, [...models].reverse().map((one) => row(app, one)))))
-      : h("div", { class: "notice" }, h("h3", {}, "There is no model yet"), h("p", {}, "Mark right and wrong results in at least five searches, then train one here.")));
+const noModels = () => h("div", { class: "notice" }, h("h3", {}, "There is no model yet"),
+  h("p", {}, "Mark right and wrong results in at least five searches, then train one here."));
+
+/** @param {Parts} parts @param {boolean} any whether there is a model */
+function tools(parts, any) {
+  const ranker = h("select", { "aria-label": "What to train" },
+    Object.entries(RANKERS).map(([value, name]) => option(value, name)));
+  const train = button("Train from all marks", {
+    kind: "primary", onclick: () => start(parts, ranker.value, train),
+  });
+  const back = button("Go back one step", { symbol: "undo", onclick: () => use(parts, null) });
+  return h("div", { class: "buttons" }, ranker, train, any ? back : null);
 }
 
-function row(app, one) {
-  const known = one.value !== null;
-  const text = known ? `${one.metric} ${number(one.value, 3)}, 95 % interval ${number(one.low ?? one.value, 3)} to ${number(one.high ?? one.value, 3)}` : "not judged";
-  return h("tr", { class: one.status === "in use" ? "used" : "" },
-    h("th", { scope: "row" }, `${one.id} · ${RANKERS[one.ranker] ?? one.ranker}`), h("td", {}, date(one.at)), h("td", {}, one.n_marks.toLocaleString("en")),
-    h("td", {}, known ? `${one.metric} ${number(one.value, 3)}` : "—"), h("td", {}, known ? interval(one.value, one.low, one.high, text) : null),
-    h("td", { class: (one.gain ?? 0) >= 0 ? "good" : "bad" }, one.gain === null || one.gain === undefined ? "—" : `${signed(one.gain, 3)}${one.gain_low === null ? "" : ` [${signed(one.gain_low, 2)}, ${signed(one.gain_high, 2)}]`}`),
-    h("td", {}, h("span", { class: `tag ${one.status.replace(" ", "-")}` }, one.status)),
-    h("td", {}, one.status === "in use" || app.readOnly ? null : button("Use", { kind: "small", "aria-label": `Use model ${one.id}`, onclick: () => use(app, one.id) })));
+/** @param {Parts} parts @param {Model[]} models */
+function modelTable(parts, models) {
+  const head = HEAD.map((name) => (typeof name === "string" ? h("th", { scope: "col" }, name)
+    : h("td", {}, h("span", { class: "unseen" }, name.unseen))));
+  const newest = [...models].reverse();
+  return scrolled("Models", { class: "models" },
+    h("thead", {}, h("tr", {}, head)), h("tbody", {}, newest.map((model) => row(parts, model))));
 }
 
-async function start(app, ranker, train) {
-  try {
-    await post("models/train", { ranker });
+/** @param {Parts} parts @param {Model} model */
+function row(parts, model) {
+  const { id, ranker, at, n_marks: marks, metric, value, low, high, gain, status } = model;
+  const used = status === "in use";
+  const judged = value === null ? "—" : `${metric} ${number(value, 3)}`;
+  const text = value === null ? ""
+    : `${judged}, 95 % interval ${number(low ?? value, 3)} to ${number(high ?? value, 3)}`;
+  const choose = button("Use", {
+    kind: "small", "aria-label": `Use model ${id}`, onclick: () => use(parts, id),
+  });
+  return h("tr", { class: used ? "used" : "" },
+    h("th", { scope: "row" }, `${id} · ${RANKERS[ranker] ?? ranker}`), h("td", {}, date(at)),
+    h("td", {}, marks.toLocaleString("en")), h("td", {}, judged),
+    h("td", {}, value === null ? null : interval(value, low, high, text)),
+    h("td", { class: (gain ?? 0) >= 0 ? "good" : "bad" }, gained(model)),
+    h("td", {}, h("span", { class: `tag ${status.replace(" ", "-")}` }, status)),
+    h("td", {}, used || parts.readOnly ? null : choose));
+}
+
+/** @param {Model} model */
+function gained({ gain, gain_low: low, gain_high: high }) {
+  if (gain === null || gain === undefined) return "—";
+  return signed(gain, 3) + (low === null || high === null ? "" : ` [${signed(low, 2)}, ${signed(high, 2)}]`);
+}
+
+/** @param {Parts} parts @param {string} ranker @param {HTMLButtonElement} train */
+async function start(parts, ranker, train) {
+  await attempt(async () => {
+    await parts.api.train(ranker);
     train.disabled = true;
-    train.lastChild.textContent = "Training…";
-    const job = await ended("train");
-    toast(job.error ?? `${job.result} is trained`, job.error ? "bad" : "");
-    app.changed();
-  } catch (error) {
-    toast(error.message, "bad");
-  }
-  showModels(app);
+    /** @type {ChildNode} */ (train.lastChild).textContent = "Training…";
+    const { error, result } = await jobEnd(parts.api, "train");
+    toast(error ?? `${result} is trained`, error ? "bad" : "");
+    parts.changed();
+  });
+  showModels(parts);
 }
 
-async function use(app, id) {
-  try {
-    await post("models/use", { id });
+/** @param {Parts} parts @param {number | null} id null goes back to the one before */
+async function use(parts, id) {
+  await attempt(async () => {
+    await parts.api.useModel(id);
     toast(id === null ? "The one before is in use again" : `Model ${id} is in use`);
-    app.changed();
-  } catch (error) {
-    toast(error.message, "bad");
-  }
-  showModels(app);
+    parts.changed();
+  });
+  showModels(parts);
 }
-
-/** Wait until the job of a name has ended. */
-export async function ended(name, onStep = () => {}) {
-  for (;;) {
-    await new Promise((resolve) => setTimeout(resolve, 400));
-    const state = await get("collection");
-    if (state.job?.name !== name) return state.jobs.find((one) => one.name === name) ?? { error: "it did not run" };
-    onStep(state.job);
-  }
-}
-

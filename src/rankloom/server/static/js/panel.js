@@ -1,48 +1,73 @@
 // The panel beside the results: why, marks, experts, concepts; on a phone a sheet from below.
 
-import { $, h, icon, put } from "./dom.js";
+import { $, h, iconButton, nextTab, put } from "./dom.js";
 
-/** `parts`: name -> {title, root, show}. */
-export function makePanel(parts, onShow) {
-  const panel = $("panel");
-  let current = "why";
-  const tabs = Object.entries(parts).map(([name, { title }]) => h("button", {
-    type: "button", role: "tab", id: `part-${name}`, "aria-controls": `body-${name}`, onclick: () => show(name),
-    onkeydown: (event) => {
-      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-      if (!step) return;
-      event.preventDefault();
-      const names = Object.keys(parts);
-      show(names[(names.indexOf(name) + step + names.length) % names.length]);
-      $(`part-${current}`).focus();
-    },
-  }, title));
-  const bodies = Object.entries(parts).map(([name, { root }]) => h("div", { role: "tabpanel", id: `body-${name}`, "aria-labelledby": `part-${name}`, tabindex: "0", class: "panel-body" }, root));
-  put(panel,
-    h("div", { class: "panel-head" }, h("div", { role: "tablist", class: "panel-tabs", "aria-label": "About the results" }, tabs),
-      h("button", { type: "button", class: "icon-button", "aria-label": "Close the panel", onclick: () => toggle(false) }, icon("wrong"))), ...bodies);
+/** @typedef {{ title: string, root: HTMLElement, show: () => void }} Part */
 
-  function show(name = current) {
-    current = name;
-    toggle(true);
-    Object.keys(parts).forEach((one) => {
-      const on = one === name;
-      $(`part-${one}`).setAttribute("aria-selected", String(on));
-      $(`part-${one}`).setAttribute("tabindex", on ? "0" : "-1");
-      $(`body-${one}`).hidden = !on;
+export class Panel {
+  /** @param {Record<string, Part>} parts */
+  constructor(parts) {
+    this.parts = parts;
+    this.root = $("panel");
+    this.current = Object.keys(parts)[0];
+    put(this.root,
+      h("div", { class: "panel-head" },
+        h("div", { role: "tablist", class: "panel-tabs", "aria-label": "About the results" },
+          Object.keys(parts).map((name) => this.tab(name))),
+        iconButton("wrong", "Close the panel", { onclick: () => this.toggle(false) })),
+      Object.keys(parts).map((name) => h("div", {
+        role: "tabpanel", id: `body-${name}`, "aria-labelledby": `part-${name}`, tabindex: "0",
+        class: "panel-body",
+      }, parts[name].root)));
+    this.root.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
+      if (event.key !== "Escape") return;
+      this.toggle(false);
+      $("panel-toggle").focus();
     });
-    onShow(name);
   }
 
-  function toggle(on = panel.hidden) {
-    if (panel.hidden === !on) return;
-    panel.hidden = !on;
+  /** @param {string} name */
+  tab(name) {
+    return h("button", {
+      type: "button", role: "tab", id: `part-${name}`, "aria-controls": `body-${name}`,
+      onclick: () => this.show(name),
+      onkeydown: (/** @type {KeyboardEvent} */ event) => {
+        const next = nextTab(event, Object.keys(this.parts), name);
+        if (!next) return;
+        this.show(next);
+        $(`part-${next}`).focus();
+      },
+    }, this.parts[name].title);
+  }
+
+  get open() { return !this.root.hidden; }
+
+  /** Whether one of these parts is seen. @param {...string} names */
+  shows(...names) { return this.open && names.includes(this.current); }
+
+  /** Open the panel with one of its parts, drawn anew. */
+  show(name = this.current) {
+    this.current = name;
+    if (!this.open) this.setOpen(true);
+    for (const part of Object.keys(this.parts)) {
+      const on = part === name;
+      $(`part-${part}`).setAttribute("aria-selected", String(on));
+      $(`part-${part}`).setAttribute("tabindex", on ? "0" : "-1");
+      $(`body-${part}`).hidden = !on;
+    }
+    this.parts[name].show();
+  }
+
+  toggle(on = !this.open) {
+    if (on && !this.open) this.show();
+    else if (!on && this.open) this.setOpen(false);
+  }
+
+  /** @param {boolean} on */
+  setOpen(on) {
+    this.root.hidden = !on;
     document.body.classList.toggle("with-panel", on);
-    $("panel-toggle")?.setAttribute("aria-expanded", String(on));
-    localStorage.setItem("panel", on ? current : "");
-    if (on) show();
+    $("panel-toggle").setAttribute("aria-expanded", String(on));
+    localStorage.setItem("panel", on ? this.current : "");
   }
-
-  panel.addEventListener("keydown", (event) => { if (event.key === "Escape") { toggle(false); $("panel-toggle").focus(); } });
-  return { show, toggle, get open() { return !panel.hidden; }, get current() { return current; } };
 }

@@ -1,14 +1,16 @@
 // A server that others can reach asks for its token once; the browser then keeps a cookie.
 
-import { get, on, post } from "./api.js";
-import { $, h, put } from "./dom.js";
+import { api, on } from "./api.js";
+import { $, h, messageOf, put } from "./dom.js";
+
+/** @import { ApiError } from "./api.js" */
 
 /** Resolves when this browser may ask, with what the server says of itself. */
 export async function begin() {
-  const given = /^#token=(.+)$/.exec(location.hash)?.[1];
-  if (given) {
+  const token = /^#token=(.+)$/.exec(location.hash)?.[1];
+  if (token) {
     history.replaceState(null, "", location.pathname + location.search);
-    await post("session", { token: decodeURIComponent(given) }).catch(() => {});
+    await api.signIn(decodeURIComponent(token)).catch(() => {});
   }
   const session = await reached();
   if (!session.authorized) await askToken();
@@ -19,31 +21,38 @@ export async function begin() {
 async function reached() {
   for (;;) {
     try {
-      return await get("session");
+      return await api.session();
     } catch (error) {
-      if (error.status) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 1000));
+      if (/** @type {ApiError} */ (error).status) throw error;
+      await new Promise((resolve) => { setTimeout(resolve, 1000); });
     }
   }
 }
 
+/** Ask until the token is right. @returns {Promise<void>} */
 function askToken() {
+  const dialog = $("token");
+  const field = h("input", {
+    type: "password", autocomplete: "current-password", "aria-label": "Token", required: true,
+  });
+  const wrong = h("p", { class: "error", role: "alert" });
   return new Promise((resolve) => {
-    const dialog = $("token");
-    const field = h("input", { type: "password", autocomplete: "current-password", "aria-label": "Token", required: true });
-    const wrong = h("p", { class: "error", role: "alert" });
-    put(dialog, h("form", { onsubmit: async (event) => {
+    const onsubmit = async (/** @type {Event} */ event) => {
       event.preventDefault();
       try {
-        await post("session", { token: field.value });
+        await api.signIn(field.value);
         dialog.close();
         resolve();
       } catch (error) {
-        wrong.textContent = error.message;
+        wrong.textContent = messageOf(error);
         field.select();
       }
-    } }, h("h2", { id: "token-title" }, "This server needs its token"), h("p", { class: "muted" }, "Whoever started it has the token. It is asked for once."), field, wrong, h("div", { class: "buttons" }, h("button", { class: "primary" }, "Continue"))));
-    dialog.addEventListener("cancel", (event) => event.preventDefault());
+    };
+    put(dialog, h("form", { onsubmit },
+      h("h2", { id: "token-title" }, "This server needs its token"),
+      h("p", { class: "muted" }, "Whoever started it has the token. It is asked for once."), field, wrong,
+      h("div", { class: "buttons" }, h("button", { class: "primary" }, "Continue"))));
+    dialog.addEventListener("cancel", (/** @type {Event} */ event) => event.preventDefault());
     dialog.showModal();
   });
 }

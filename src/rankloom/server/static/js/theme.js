@@ -2,21 +2,26 @@
 
 import { $, announce } from "./dom.js";
 
+/** @type {Record<string, string>} */
 const NAMES = { system: "as the system", light: "light", dark: "dark" };
 
 export function makeTheme() {
-  const set = (name) => {
+  const toggle = $("theme");
+  const current = () => {
+    const stored = localStorage.getItem("theme") ?? "";
+    return Object.hasOwn(NAMES, stored) ? stored : "system";
+  };
+  const set = (/** @type {string} */ name) => {
     if (name === "system") delete document.documentElement.dataset.theme;
     else document.documentElement.dataset.theme = name;
-    $("theme").setAttribute("aria-label", `Colours: ${NAMES[name]}`);
-    $("theme").title = `Colours: ${NAMES[name]}`;
+    toggle.setAttribute("aria-label", `Colours: ${NAMES[name]}`);
+    toggle.title = `Colours: ${NAMES[name]}`;
     localStorage.setItem("theme", name);
   };
-  const now = () => (localStorage.getItem("theme") in NAMES ? localStorage.getItem("theme") : "system");
-  set(now());
-  $("theme").addEventListener("click", () => {
+  set(current());
+  toggle.addEventListener("click", () => {
     const names = Object.keys(NAMES);
-    set(names[(names.indexOf(now()) + 1) % names.length]);
-    announce(`Colours: ${NAMES[now()]}`);
+    set(names[(names.indexOf(current()) + 1) % names.length]);
+    announce(`Colours: ${NAMES[current()]}`);
   });
 }

@@ -1,146 +1,252 @@
-// One item large: the picture, or just its shot of the video; the other shots on a strip; what is known of it.
+// One item large: the picture, or just its shot of the video; its other shots; what is known of it.
 
-import { get } from "./api.js";
-import { $, button, clock, date, h, icon, put, table, thumbnail } from "./dom.js";
-import { isRight, isWrong } from "./grid.js";
-import { isList } from "./state.js";
+import { $, button, errorLine, h, iconButton, put, thumbnail } from "./dom.js";
+import { clock, date, table } from "./format.js";
+import { isRight, isWrong } from "./marking.js";
+import { isList } from "./query.js";
 
-const SOURCES = table({ caption: "Caption", embedded: "In the file", sidecar: "Beside the file", subtitle: "Subtitle", tag: "Automatic", name: "File name", folder: "Folder" });
+/** @import { Hit, Item, State, Store } from "./types.js" */
 
-/** `app` has `grid`, `mark`, `similar`, `why`, `readOnly`. */
-export function makeViewer(app) {
-  const dialog = $("viewer");
-  let hit = null, item = null, next = null, leaving = false;
+const SOURCES = table({
+  caption: "Caption", embedded: "In the file", sidecar: "Beside the file", subtitle: "Subtitle",
+  tag: "Automatic",
+});
+const GONE = "It was deleted or moved. "
+  + "Look for changes in the tab Collection to bring the collection up to date.";
 
-  // The viewer is a step of the history: Back closes it, and closing it takes the step back.
-  addEventListener("popstate", (event) => {
-    if (!leaving && !dialog.open) return;
-    event.stopImmediatePropagation(); // the search behind it stays as it is
-    if (leaving) { leaving = false; goOn(); } else dialog.close();
-  });
-  if (history.state?.viewer) history.replaceState(null, "");
+export class Viewer {
+  /**
+   * @param {Store<State>} store
+   * @param {object} actions
+   * @param {(id: number) => Promise<Item>} actions.details
+   * @param {(index: number, focus?: boolean) => void} actions.select makes a result the current one
+   * @param {(hit: Hit, grade: 0 | 1) => void} actions.mark
+   * @param {() => void} actions.undo
+   * @param {(hit: Hit) => void} actions.similar
+   * @param {(hit: Hit) => void} actions.why
+   */
+  constructor(store, actions) {
+    this.store = store;
+    this.actions = actions;
+    this.dialog = $("viewer");
+    /** @type {any} the hit that is shown; null before the first */
+    this.hit = null;
+    /** @type {Item | null} */
+    this.item = null;
+    /** What is done once the viewer is closed. @type {(() => void) | null} */
+    this.next = null;
+    this.leaving = false;
+    this.listen();
+    store.watch(["grades"], ({ grades }, before) => {
+      const id = this.hit?.id;
+      if (this.dialog.open && grades.get(id) !== before.grades.get(id)) this.draw();
+    });
+  }
 
-  dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
-  dialog.addEventListener("close", () => {
-    put(dialog);
-    item = null;
-    app.grid.select(Math.max(0, app.grid.hits.findIndex((one) => one.id === hit.id))); // the browser went back to the one before
-    if (history.state?.viewer) { leaving = true; history.back(); } else goOn();
-  });
-  dialog.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, select, video")) return;
-    const keys = { ArrowRight: () => step(1), ArrowLeft: () => step(-1), r: () => mark(1), "+": () => mark(1), w: () => mark(0), "-": () => mark(0), u: () => app.undo().then(draw), s: similar, e: why, o: () => dialog.close() };
-    const action = keys[event.key];
-    if (action) { event.preventDefault(); event.stopPropagation(); action(); }
-  });
+  listen() {
+    // The viewer is a step of the history: Back closes it, and closing it takes the step back.
+    addEventListener("popstate", (event) => {
+      if (!this.leaving && !this.dialog.open) return;
+      event.stopImmediatePropagation(); // the search behind it stays as it is
+      if (!this.leaving) return this.dialog.close();
+      this.leaving = false;
+      this.goOn();
+    });
+    if (history.state?.viewer) history.replaceState(null, "");
+    this.dialog.addEventListener("click", (/** @type {Event} */ event) => {
+      if (event.target === this.dialog) this.dialog.close();
+    });
+    this.dialog.addEventListener("close", () => this.closed());
+    this.dialog.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => this.key(event));
+  }
 
-  async function open(of) {
-    hit = of;
-    item = null;
-    draw();
-    if (!dialog.open) { history.pushState({ viewer: true }, ""); dialog.showModal(); (dialog.querySelector('[data-name="right"]') ?? dialog.querySelector(".shut")).focus(); }
+  closed() {
+    put(this.dialog);
+    this.item = null;
+    this.actions.select(Math.max(0, this.place())); // the browser went back to the one before
+    if (!history.state?.viewer) return this.goOn();
+    this.leaving = true;
+    history.back();
+  }
+
+  /** @param {KeyboardEvent} event */
+  key(event) {
+    const target = /** @type {Element} */ (event.target);
+    if (event.ctrlKey || event.metaKey || event.altKey || target.matches("input, select, video")) return;
+    const right = () => this.mark(1), wrong = () => this.mark(0);
+    const action = table({
+      ArrowRight: () => this.step(1), ArrowLeft: () => this.step(-1), r: right, "+": right, w: wrong,
+      "-": wrong, u: () => this.actions.undo(), s: () => this.leave(this.actions.similar),
+      e: () => this.leave(this.actions.why), o: () => this.dialog.close(),
+    })[event.key];
+    if (!action) return;
+    event.preventDefault();
+    event.stopPropagation();
+    action();
+  }
+
+  /** @param {Hit} hit */
+  async open(hit) {
+    this.hit = hit;
+    this.item = null;
+    this.draw();
+    if (!this.dialog.open) {
+      history.pushState({ viewer: true }, "");
+      this.dialog.showModal();
+      this.focus("right");
+    }
     try {
-      const found = await get(`items/${of.id}`);
-      if (hit?.id === of.id) { item = found; draw(); }
+      const item = await this.actions.details(hit.id);
+      if (this.hit.id !== hit.id) return;
+      this.item = item;
+      this.draw();
     } catch (error) {
-      dialog.querySelector(".about")?.append(h("p", { class: "error" }, error.message));
+      this.dialog.querySelector(".about")?.append(errorLine(error));
     }
   }
 
-  function step(by) {
-    const place = app.grid.hits.findIndex((one) => one.id === hit.id) + by;
-    if (place < 0 || place >= app.grid.hits.length) return;
-    app.grid.select(place, false);
-    open(app.grid.hits[place]);
-  }
+  /** The place of what is shown among the results; -1 for a shot that is none of them. */
+  place() { return this.store.state.hits.findIndex(({ id }) => id === this.hit.id); }
 
-  function mark(grade) {
-    if (app.readOnly) return;
-    app.mark(hit, grade);
-    draw();
-  }
-
-  /** Close, and then do something with the item. */
-  function leave(action) { const of = hit; next = () => action(of); dialog.close(); }
-
-  function goOn() { const action = next; next = null; action?.(); }
-
-  const similar = () => leave((of) => app.similar(of));
-  const why = () => leave((of) => app.why(of));
-
-  const isGone = () => item?.id === hit.id && !item.files.some((file) => file.there);
-
-  /** In place of a picture whose file was deleted or moved. */
-  function gone() {
-    const paths = item.files.map((file) => `${file.folder}/${file.name}`);
-    return h("div", { class: "gone", "data-item": `gone ${hit.id}` },
-      h("img", { src: thumbnail(hit.id), alt: hit.caption || hit.name }),
-      h("div", { role: "status" }, h("strong", {}, "This file is gone"), paths.map((path) => h("span", { class: "path" }, path)),
-        h("span", {}, "It was deleted or moved. Look for changes in the tab Collection to bring the collection up to date.")));
-  }
-
-  function media() {
-    if (isGone()) return gone();
-    const same = dialog.querySelector(".stage > *");
-    if (same?.dataset.item === String(hit.id)) return same;
-    if (hit.kind === "picture") return h("img", { src: `/api/items/${hit.id}/view`, alt: hit.caption || hit.name, "data-item": hit.id });
-    // The fragment asks for just the shot; the listener makes sure of it in every browser.
-    const video = h("video", { src: `/api/items/${hit.id}/file#t=${hit.start},${hit.end}`, poster: thumbnail(hit.id), controls: true, autoplay: true, playsinline: true, "data-item": hit.id, "aria-label": hit.caption || hit.name });
-    video.muted = true;
-    const { start, end } = hit;
-    // Browsers tell the time a few times a second only: what was played past the end goes back to the last frame.
-    const stop = () => {
-      if (video.dataset.free || video.currentTime < end) return;
-      video.pause();
-      if (video.currentTime > end) video.currentTime = end;
-    };
-    for (const event of ["timeupdate", "pause"]) video.addEventListener(event, stop);
-    video.addEventListener("play", () => { if (video.currentTime >= end - 0.05 && !video.dataset.free) video.currentTime = start; });
-    video.addEventListener("seeking", () => { if (video.currentTime < start - 0.5 || video.currentTime > end + 0.5) video.dataset.free = "yes"; });
-    return video;
-  }
-
-  function draw() {
+  /** @param {-1 | 1} by */
+  step(by) {
+    const place = this.place() + by, hit = this.store.state.hits[place];
     if (!hit) return;
-    const index = app.grid.hits.findIndex((one) => one.id === hit.id);
-    const listed = isList(app.query), marking = !app.readOnly && !listed;
-    const focused = dialog.contains(document.activeElement) ? document.activeElement.dataset.name : null;
-    const tool = (name, text, symbol, action, extra = {}) => button(text, { symbol, "data-name": name, onclick: action, ...extra });
+    this.actions.select(place, false);
+    this.open(hit);
+  }
+
+  /** @param {0 | 1} grade */
+  mark(grade) { if (!this.store.state.readOnly) this.actions.mark(this.hit, grade); }
+
+  /** Close, and then do something with the item. @param {(hit: Hit) => void} action */
+  leave(action) {
+    const { hit } = this;
+    this.next = () => action(hit);
+    this.dialog.close();
+  }
+
+  goOn() {
+    const action = this.next;
+    this.next = null;
+    action?.();
+  }
+
+  isGone() { return this.item?.id === this.hit.id && !this.item?.files.some((file) => file.there); }
+
+  /** The button with this name, or the one that closes. @param {string} name */
+  focus(name) {
+    const named = this.dialog.querySelector(`[data-name="${name}"]:not([disabled])`);
+    (named ?? this.dialog.querySelector(".shut")).focus();
+  }
+
+  draw() {
+    const { hit, item, dialog } = this;
+    if (!hit) return;
+    const index = this.place(), atEnd = index < 0 || index + 1 >= this.store.state.hits.length;
+    const active = /** @type {HTMLElement} */ (document.activeElement);
+    const focused = dialog.contains(active) ? active.dataset.name : null;
+    /** @param {string} name @param {string} symbol @param {string} label @param {object} props */
+    const corner = (name, symbol, label, props) =>
+      iconButton(symbol, label, { class: `icon-button ${name}`, "data-name": name, ...props });
     dialog.setAttribute("aria-label", `Result ${hit.rank}: ${hit.caption || hit.name}`);
     put(dialog,
-      h("div", { class: "stage" }, media()),
-      h("button", { type: "button", class: "icon-button before", "data-name": "before", "aria-label": "Result before", disabled: index <= 0, onclick: () => step(-1) }, icon("prev")),
-      h("button", { type: "button", class: "icon-button after", "data-name": "after", "aria-label": "Next result", disabled: index < 0 || index + 1 >= app.grid.hits.length, onclick: () => step(1) }, icon("next")),
-      h("button", { type: "button", class: "icon-button shut", "data-name": "shut", "aria-label": "Close", onclick: () => dialog.close() }, icon("wrong")),
+      h("div", { class: "stage" }, this.media()),
+      corner("before", "prev", "Result before", { disabled: index <= 0, onclick: () => this.step(-1) }),
+      corner("after", "next", "Next result", { disabled: atEnd, onclick: () => this.step(1) }),
+      corner("shut", "wrong", "Close", { onclick: () => dialog.close() }),
       h("div", { class: "about" },
-        h("h2", {}, hit.caption || hit.name),
-        h("div", { class: "buttons" },
-          !marking ? null : tool("right", "Right", "right", () => mark(1), { kind: "right", "aria-pressed": String(isRight(hit)) }),
-          !marking ? null : tool("wrong", "Wrong", "wrong", () => mark(0), { kind: "wrong", "aria-pressed": String(isWrong(hit)) }),
-          tool("similar", "More like this", "similar", similar),
-          listed ? null : tool("why", "Why here", "why", why)),
-        facts(),
-        item?.shots.length > 1 ? strip() : null));
-    (dialog.querySelector(`[data-name="${focused ?? "right"}"]:not([disabled])`) ?? dialog.querySelector(".shut")).focus();
+        h("h2", {}, hit.caption || hit.name), this.tools(), this.facts(),
+        item && item.shots.length > 1 ? this.strip(item.shots) : null));
+    this.focus(focused ?? "right");
   }
 
-  function facts() {
-    const rows = [["Taken", date(hit.taken)], ["Size", `${hit.width} × ${hit.height}`], ["Folder", hit.folder], ["File", hit.name]];
-    if (hit.kind === "shot") rows.push(["Shot", `${clock(hit.start)} to ${clock(hit.end)}`]);
-    if (item?.faces) rows.push(["Faces", String(item.faces)]);
-    for (const one of item?.texts ?? []) if (one.source !== "name" && one.source !== "folder") rows.push([SOURCES[one.source] ?? one.source, one.text]);
-    if (item?.files.length > 1) rows.push(["Copies", String(item.files.length)]);
-    return h("dl", {}, rows.filter(([, value]) => value).map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))),
-      isGone() ? null : h("div", {}, h("dt", {}, "Original"), h("dd", {}, h("a", { href: `/api/items/${hit.id}/file`, target: "_blank", rel: "noreferrer" }, "open the file"))));
+  tools() {
+    const { state } = this.store;
+    const listed = isList(state.query), marking = !state.readOnly && !listed;
+    /** @param {string} name @param {string} text @param {() => void} onclick @param {object} props */
+    const tool = (name, text, onclick, props = {}) =>
+      button(text, { symbol: name, "data-name": name, onclick, ...props });
+    const right = String(isRight(state, this.hit.id)), wrong = String(isWrong(state, this.hit.id));
+    return h("div", { class: "buttons" },
+      marking ? tool("right", "Right", () => this.mark(1), { kind: "right", "aria-pressed": right }) : null,
+      marking ? tool("wrong", "Wrong", () => this.mark(0), { kind: "wrong", "aria-pressed": wrong }) : null,
+      tool("similar", "More like this", () => this.leave(this.actions.similar)),
+      listed ? null : tool("why", "Why here", () => this.leave(this.actions.why)));
   }
 
-  function strip() {
-    return h("div", { class: "strip-box" }, h("h3", {}, `${item.shots.length} shots of this video`),
-      h("ol", { class: "strip" }, item.shots.map((shot) => h("li", {}, h("button", {
-        type: "button", "aria-current": shot.id === hit.id ? "true" : null, "aria-label": `Shot from ${clock(shot.start)} to ${clock(shot.end)}`,
-        onclick: () => open(app.grid.hits.find((one) => one.id === shot.id) ?? { ...hit, id: shot.id, start: shot.start, end: shot.end, mark: null }),
+  media() {
+    const { hit } = this;
+    if (this.isGone()) return this.gone();
+    const same = this.dialog.querySelector(".stage > *");
+    if (same?.dataset.item === String(hit.id)) return same;
+    if (hit.kind === "shot") return shotPlayer(hit);
+    return h("img", { src: `/api/items/${hit.id}/view`, alt: hit.caption || hit.name, "data-item": hit.id });
+  }
+
+  /** In place of a picture whose file was deleted or moved. */
+  gone() {
+    const { hit, item } = this;
+    const paths = (item?.files ?? []).map(({ folder, name }) => `${folder}/${name}`);
+    return h("div", { class: "gone", "data-item": `gone ${hit.id}` },
+      h("img", { src: thumbnail(hit.id), alt: hit.caption || hit.name }),
+      h("div", { role: "status" }, h("strong", {}, "This file is gone"),
+        paths.map((path) => h("span", { class: "path" }, path)), h("span", {}, GONE)));
+  }
+
+  facts() {
+    const { hit, item } = this;
+    const texts = (item?.texts ?? []).filter(({ source }) => source !== "name" && source !== "folder");
+    const copies = item?.files.length ?? 1;
+    const rows = [
+      ["Taken", date(hit.taken)], ["Size", `${hit.width} × ${hit.height}`], ["Folder", hit.folder],
+      ["File", hit.name],
+      ["Shot", hit.kind === "shot" ? `${clock(hit.start)} to ${clock(hit.end)}` : ""],
+      ["Faces", item?.faces ? String(item.faces) : ""],
+      ...texts.map(({ source, text }) => [SOURCES[source] ?? source, text]),
+      ["Copies", copies > 1 ? String(copies) : ""],
+      ["Original", this.isGone() ? "" : h("a", {
+        href: `/api/items/${hit.id}/file`, target: "_blank", rel: "noreferrer",
+      }, "open the file")],
+    ];
+    return h("dl", {}, rows.filter(([, value]) => value)
+      .map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
+  }
+
+  /** @param {Item["shots"]} shots */
+  strip(shots) {
+    const { hits } = this.store.state;
+    /** @param {Item["shots"][0]} shot */
+    const hitOf = (shot) => hits.find(({ id }) => id === shot.id) ?? { ...this.hit, ...shot, mark: null };
+    return h("div", { class: "strip-box" }, h("h3", {}, `${shots.length} shots of this video`),
+      h("ol", { class: "strip" }, shots.map((shot) => h("li", {}, h("button", {
+        type: "button", "aria-current": shot.id === this.hit.id ? "true" : null,
+        "aria-label": `Shot from ${clock(shot.start)} to ${clock(shot.end)}`,
+        onclick: () => this.open(hitOf(shot)),
       }, h("img", { src: thumbnail(shot.id), alt: "" }), h("span", {}, clock(shot.start)))))));
   }
+}
 
-  return { open };
+/** A video that plays its shot and stops; who seeks elsewhere plays on. @param {Hit} hit */
+function shotPlayer({ id, start, end, caption, name }) {
+  // The fragment asks for just the shot; the listeners make sure of it in every browser.
+  const video = h("video", {
+    src: `/api/items/${id}/file#t=${start},${end}`, poster: thumbnail(id), controls: true, autoplay: true,
+    playsinline: true, "data-item": id, "aria-label": caption || name,
+  });
+  video.muted = true;
+  // Browsers tell the time a few times a second: what was played past the end goes back to the last frame.
+  const stop = () => {
+    if (video.dataset.free || video.currentTime < end) return;
+    video.pause();
+    if (video.currentTime > end) video.currentTime = end;
+  };
+  for (const event of ["timeupdate", "pause"]) video.addEventListener(event, stop);
+  video.addEventListener("play", () => {
+    if (video.currentTime >= end - 0.05 && !video.dataset.free) video.currentTime = start;
+  });
+  video.addEventListener("seeking", () => {
+    if (video.currentTime < start - 0.5 || video.currentTime > end + 0.5) video.dataset.free = "yes";
+  });
+  return video;
 }

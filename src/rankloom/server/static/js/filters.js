@@ -1,0 +1,99 @@
+// The filters below the box.
+
+import { button, h, option, put } from "./dom.js";
+
+/** @import { State, Store } from "./types.js" */
+
+const KINDS = [["", "Pictures and videos"], ["picture", "Pictures"], ["shot", "Video shots"]];
+const TEXTS = [["", "Either"], ["1", "With a text"], ["0", "Without a text"]];
+const DATES = ["today", "yesterday", "7d", "30d", "6m", "1y"];
+
+export class Filters {
+  /**
+   * @param {Store<State>} store
+   * @param {object} actions
+   * @param {(name: string, value: unknown) => void} actions.filter
+   * @param {(plain: boolean) => void} actions.setPlain
+   * @param {() => void} actions.clear
+   */
+  constructor(store, { filter, setPlain, clear }) {
+    this.store = store;
+    this.filter = filter;
+    this.kind = this.choice("kind", KINDS);
+    this.folder = this.choice("folder", []);
+    this.after = this.day("after");
+    this.before = this.day("before");
+    this.text = this.choice("has_text", TEXTS, (value) => value && value === "1");
+    this.plain = h("input", { type: "checkbox", onchange: () => setPlain(this.plain.checked) });
+    this.root = h("div", { class: "filters", id: "filters" },
+      field("Kind", this.kind), field("Folder", this.folder), field("From", this.after),
+      field("Before", this.before),
+      h("datalist", { id: "dates" }, DATES.map((name) => option(name, name))), field("Text", this.text),
+      h("label", { class: "check" }, this.plain, "Each result by itself, without its neighbours"),
+      button("Clear", { kind: "small quiet", onclick: clear }));
+    this.toggle = button("Filters", {
+      symbol: "filter", kind: "quiet", "aria-controls": "filters",
+      onclick: () => this.open(Boolean(this.root.hidden)),
+    });
+    this.open(false);
+    /** @type {string[] | null} the folders to choose from */
+    this.known = null;
+    store.watch(["asked", "folders"], (state) => this.draw(state));
+  }
+
+  /**
+   * @param {string} name
+   * @param {string[][]} choices
+   * @param {(value: string) => unknown} meaning
+   */
+  choice(name, choices, meaning = (value) => value) {
+    const select = h("select", {}, choices.map(([value, text]) => option(value, text)));
+    select.addEventListener("change", () => this.filter(name, meaning(select.value)));
+    return select;
+  }
+
+  /** @param {"after" | "before"} name */
+  day(name) {
+    const input = h("input", {
+      type: "text", list: "dates", size: "14", maxlength: "40", placeholder: "2024-05 or 30d",
+      autocomplete: "off", spellcheck: "false",
+    });
+    const apply = () => {
+      const value = input.value.trim();
+      if (value !== (this.store.state.query.filters[name] ?? "")) this.filter(name, value);
+    };
+    input.addEventListener("change", apply);
+    // Enter searches even where the list of proposals is open and keeps the event "change" to itself.
+    input.addEventListener("keydown", (event) => { if (event.key === "Enter") apply(); });
+    return input;
+  }
+
+  /** @param {boolean} on */
+  open(on) {
+    this.root.hidden = !on;
+    this.toggle.setAttribute("aria-expanded", String(on));
+  }
+
+  /** Show what the query holds. @param {State} state */
+  draw({ query: { filters }, plain, folders }) {
+    const { folder = "" } = filters;
+    const known = !folder || folders.includes(folder) ? folders : [folder, ...folders];
+    if (known.join("\n") !== this.known?.join("\n")) {
+      put(this.folder, ["", ...known].map((name) => option(name, name || "All folders")));
+      this.known = known;
+    }
+    this.kind.value = filters.kind ?? "";
+    this.folder.value = folder;
+    this.after.value = filters.after ?? "";
+    this.before.value = filters.before ?? "";
+    this.text.value = { true: "1", false: "0" }[String(filters.has_text)] ?? "";
+    this.plain.checked = plain;
+    const active = Object.keys(filters).length + (plain ? 1 : 0);
+    this.toggle.classList.toggle("active", active > 0);
+    /** @type {ChildNode} */ (this.toggle.lastChild).textContent = active ? `Filters (${active})` : "Filters";
+    if (active) this.open(true);
+  }
+}
+
+/** @param {string} label @param {HTMLElement} element */
+const field = (label, element) => h("label", { class: "field" }, h("span", {}, label), element);

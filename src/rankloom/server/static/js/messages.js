@@ -1,0 +1,96 @@
+// What stands there before the first search, and when there is nothing to show: always with a next step.
+
+import { $, button, errorLine, h, put, thumbnail } from "./dom.js";
+import { isList } from "./query.js";
+
+/** @import { ApiError } from "./api.js" */
+/** @import { Api, Query, State, Store } from "./types.js" */
+/**
+ * @typedef {object} Actions
+ * @property {() => void} again
+ * @property {() => void} home
+ * @property {() => void} clearFilters
+ * @property {(patch: Partial<Query>) => void} change
+ * @property {(query: Partial<Query>) => void} ask
+ * @property {(item: number) => void} similar
+ */
+
+const WELCOME = "Search your pictures and videos with words, with a picture, or with both. Mark results "
+  + "right or wrong, and the next order is better, here and in every later search. "
+  + "“Why here” shows what put a result in its place.";
+
+const AWAY = "Start it again with “rankloom serve”; the search goes on by itself.";
+
+/**
+ * Keep the place above the results as the state wants it.
+ * @param {Store<State>} store
+ * @param {Pick<Api, "suggestions">} api
+ * @param {Actions} actions
+ */
+export function makeMessages(store, api, actions) {
+  const place = $("message");
+  store.watch(["order", "error"], ({ error, answer, hits, query }) => {
+    if (error) put(place, failed(/** @type {ApiError} */ (error), actions));
+    else if (!answer) put(place, welcome(api, actions));
+    else put(place, hits.length ? null : nothing(query, actions));
+  });
+}
+
+/** @param {Pick<Api, "suggestions">} api @param {Actions} actions */
+function welcome(api, actions) {
+  const box = h("div", { class: "welcome" },
+    h("h2", {}, "Find pictures by what they show"), h("p", {}, WELCOME));
+  suggestions(api, actions).then((parts) => box.append(...parts), (error) => box.append(errorLine(error)));
+  return box;
+}
+
+/** @param {Pick<Api, "suggestions">} api @param {Actions} actions */
+async function suggestions(api, { ask, similar }) {
+  const { words, items } = await api.suggestions();
+  const parts = [];
+  if (words.length) {
+    parts.push(h("h3", {}, "Try a word from this collection"), h("ul", { class: "cards" },
+      words.map(({ item, text }) => card(item, `Search for ${text}`, () => ask({ text }), text))));
+  }
+  if (items.length) {
+    parts.push(h("h3", {}, "Or start from a picture"), h("ul", { class: "cards" },
+      items.map((item) => card(item, `Search for pictures like item ${item}`, () => similar(item)))));
+  }
+  if (parts.length) return parts;
+  return [h("p", { class: "hint" }, "The collection is still empty. Fill it with: ",
+    h("code", {}, "rankloom index PATH"))];
+}
+
+/** @param {number} item @param {string} label @param {() => void} onclick */
+function card(item, label, onclick, text = "") {
+  return h("li", {}, h("button", { type: "button", class: "card", onclick, "aria-label": label },
+    h("img", { src: thumbnail(item), alt: "", loading: "lazy" }), text ? h("span", {}, text) : null));
+}
+
+/** Nothing was found: say what to try. @param {Query} query @param {Actions} actions */
+function nothing(query, { clearFilters, home }) {
+  const filtered = Object.keys(query.filters).length > 0;
+  const words = filtered
+    ? "No item with something of this search passes the filters. Clear them, or use other words."
+    : "No item has these words. Use fewer or other words, or drop a picture of what you look for.";
+  return h("div", { class: "notice" },
+    h("h2", {}, "Nothing was found"),
+    h("p", {}, isList(query) ? "No item passes these filters. Clear one of them, or all." : words),
+    h("div", { class: "buttons" },
+      filtered ? button("Clear the filters", { kind: "primary", onclick: clearFilters }) : null,
+      button("Start again", { onclick: home })));
+}
+
+/** The search failed: the reason, and a way on. @param {ApiError} error @param {Actions} actions */
+function failed({ status, message }, { again, home, clearFilters, change }) {
+  const filter = status === 422 && message.startsWith("filters.");
+  const gone = status === 422 && message.includes("picture");
+  const withoutPictures = () => change({ examples: [] });
+  return h("div", { class: "notice bad", role: "alert" },
+    h("h2", {}, status === 0 ? "The server does not answer" : "This search did not work"),
+    h("p", {}, status === 0 ? AWAY : message),
+    h("div", { class: "buttons" },
+      filter ? button("Clear the filters", { onclick: clearFilters }) : null,
+      gone ? button("Search without pictures", { onclick: withoutPictures }) : null,
+      button("Try again", { kind: "primary", onclick: again }), button("Start again", { onclick: home })));
+}

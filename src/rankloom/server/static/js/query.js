@@ -1,0 +1,125 @@
+// A query, and how it stands in the address: back, forward, reload and links just work.
+
+/** @import { Asked, Example, Query } from "./types.js" */
+
+export const WEIGHTS = [0.25, 0.5, 1, 2, 4];
+const MOST_EXAMPLES = 20;
+const EXAMPLE = /^(?:i(\d{1,9})|p([\w-]{1,100}))(?:~(-?[\d.]+))?$/;
+/** @type {[string, "folder" | "kind" | "after" | "before"][]} */
+const FILTERS = [["in", "folder"], ["kind", "kind"], ["after", "after"], ["before", "before"]];
+
+/** @returns {Query} */
+export const empty = () => ({ text: "", text_weight: 1, examples: [], concept: null, filters: {} });
+
+/** @param {unknown} value */
+const given = (value) => value !== null && value !== undefined && value !== "";
+
+/** @param {Query} query */
+const unranked = (query) => !query.text.trim() && !query.examples.length && !query.concept;
+
+/** @param {Query} query */
+const filtered = (query) => Object.values(query.filters).some(given);
+
+/** Nothing is asked for. @param {Query} query */
+export const isEmpty = (query) => unranked(query) && !filtered(query);
+
+/** Filters alone: items are listed by date, there is nothing to rank them by. @param {Query} query */
+export const isList = (query) => unranked(query) && filtered(query);
+
+/** The query with or without a filter. @param {Query} query @param {string} name @param {unknown} value */
+export function withFilter(query, name, value) {
+  const others = Object.entries(query.filters).filter(([key]) => key !== name);
+  return { ...query, filters: Object.fromEntries(given(value) ? [...others, [name, value]] : others) };
+}
+
+/** The query with one more example, which it holds once. @param {Query} query @param {Example} example */
+export function withExample(query, example) {
+  const { item, picture } = example;
+  const known = query.examples.some((other) => other.item === item && other.picture === picture);
+  return known ? query : { ...query, examples: [...query.examples, example] };
+}
+
+/** The query and the tab of an address. @param {string} search */
+export function fromAddress(search) {
+  const params = new URLSearchParams(search);
+  const query = empty();
+  query.text = params.get("q") ?? "";
+  query.text_weight = bounded(params.get("w"));
+  query.concept = params.get("concept");
+  query.examples = params.getAll("x").slice(0, MOST_EXAMPLES).flatMap(exampleFrom);
+  for (const [key, name] of FILTERS) {
+    const value = params.get(key);
+    if (value) query.filters[name] = value;
+  }
+  if (params.has("text")) query.filters.has_text = params.get("text") === "1";
+  return { query, tab: params.get("tab") ?? "search", plain: params.get("plain") === "1" };
+}
+
+/** @param {string} text @returns {Example[]} */
+function exampleFrom(text) {
+  const match = EXAMPLE.exec(text);
+  if (!match) return [];
+  const weight = bounded(match[3]) || 1;
+  return [match[1] ? { item: Number(match[1]), weight } : { picture: match[2], weight }];
+}
+
+/** @param {Example} example */
+function exampleText({ item, picture, weight }) {
+  return (item ? `i${item}` : `p${picture}`) + (weight === 1 ? "" : `~${weight}`);
+}
+
+/** The address of a query and a tab. @param {{ query: Query, tab: string, plain: boolean }} place */
+export function toAddress({ query, tab, plain }) {
+  const params = new URLSearchParams();
+  if (query.text.trim()) params.set("q", query.text.trim());
+  if (query.text_weight !== 1) params.set("w", String(query.text_weight));
+  for (const example of query.examples) params.append("x", exampleText(example));
+  if (query.concept) params.set("concept", query.concept);
+  for (const [key, name] of FILTERS) {
+    const value = query.filters[name];
+    if (value) params.set(key, value);
+  }
+  if (given(query.filters.has_text)) params.set("text", query.filters.has_text ? "1" : "0");
+  if (plain) params.set("plain", "1");
+  if (tab !== "search") params.set("tab", tab);
+  const text = params.toString();
+  return text ? `/?${text}` : "/";
+}
+
+/** What the server takes: without what is left open. @param {Query} query @returns {Query} */
+export function forServer(query) {
+  /** @param {Example} example */
+  const bare = ({ item, picture, weight }) => (item ? { item, weight } : { picture, weight });
+  return {
+    text: query.text.trim(),
+    text_weight: query.text_weight,
+    examples: query.examples.map(bare),
+    concept: query.concept || null,
+    filters: Object.fromEntries(Object.entries(query.filters).filter(([, value]) => given(value))),
+  };
+}
+
+/** What every request about scores says. @param {{ query: Query, plain: boolean }} state @returns {Asked} */
+export const asked = ({ query, plain }) => ({ query: forServer(query), diffusion: !plain });
+
+/** A query as the server sends it, e.g. a saved one. @param {Partial<Query>} sent @returns {Query} */
+export function fromServer(sent) {
+  const examples = (sent.examples ?? []).map((example) => ({ ...example, weight: example.weight ?? 1 }));
+  return { ...empty(), ...sent, examples, filters: sent.filters ?? {} };
+}
+
+/** A query in words. @param {Query} query */
+export function inWords(query) {
+  const parts = [];
+  if (query.text.trim()) parts.push(`“${query.text.trim()}”`);
+  if (query.examples.length === 1) parts.push("a picture");
+  else if (query.examples.length) parts.push(`${query.examples.length} pictures`);
+  if (query.concept) parts.push(`the concept ${query.concept}`);
+  return parts.join(" and ") || (isList(query) ? "the filters" : "nothing yet");
+}
+
+/** A weight between -10 and 10; 1 where the text is none. @param {string | null | undefined} text */
+function bounded(text) {
+  if (text === null || text === undefined || !Number.isFinite(Number(text))) return 1;
+  return Math.max(-10, Math.min(10, Number(text)));
+}

@@ -1,0 +1,97 @@
+// Where results stand: rows that fill the width, in which pictures share one height.
+
+/** @import { Hit, Row } from "./types.js" */
+
+const CAPTION = 46;
+const GAP = 14;
+const DIVIDER = 64;
+
+/** Width by height of a picture as it is shown. @param {{ width: number, height: number }} hit */
+export const ratio = (hit) => Math.max(0.55, Math.min(2.2, (hit.width || 4) / (hit.height || 3)));
+
+/**
+ * The rows of results, with a divider where `cutoff` says that something else begins.
+ * @param {{ width: number, height: number }[]} hits
+ * @param {{ width: number, target: number, cutoff: number | null }} options
+ */
+export function layOut(hits, { width, target, cutoff }) {
+  /** @type {Row[]} */
+  const rows = [];
+  let top = 0, first = 0, ratios = 0;
+  /** @param {number} height @param {Omit<Row, "top" | "height">} row */
+  const push = (height, row) => {
+    rows.push({ top, height, ...row });
+    top += height + GAP;
+  };
+  /** @param {number} end @param {boolean} full */
+  const close = (end, full) => {
+    const space = width - GAP * (end - first - 1);
+    const picture = Math.round(full ? space / ratios : Math.min(target, space / ratios));
+    push(picture + CAPTION, { picture, first, end, divider: false });
+    first = end;
+    ratios = 0;
+  };
+  hits.forEach((hit, index) => {
+    if (index === cutoff && index > 0) {
+      if (index > first) close(index, false);
+      push(DIVIDER, { picture: 0, first: index, end: index, divider: true });
+    }
+    ratios += ratio(hit);
+    if (ratios * target + GAP * (index - first) >= width) close(index + 1, true);
+  });
+  if (first < hits.length) close(hits.length, false);
+  return { rows, height: Math.max(0, top - GAP) };
+}
+
+/** The first row that ends below `y`; the last one if none does. @param {Row[]} rows @param {number} y */
+export function rowAt(rows, y) {
+  let low = 0, high = rows.length - 1;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (rows[middle].top + rows[middle].height < y) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** The row of a result; -1 if it has none. @param {Row[]} rows @param {number} index */
+export const rowOf = (rows, index) => rows.findIndex((row) => index >= row.first && index < row.end);
+
+/** Whether a row stands where it stood, with the same results. @param {Row} [a] @param {Row} [b] */
+export function sameRow(a, b) {
+  return a !== undefined && b !== undefined && a.top === b.top && a.height === b.height && a.first === b.first
+    && a.end === b.end && a.divider === b.divider;
+}
+
+/**
+ * The result above (-1) or below (1) whose middle is nearest; the same where there is no such row.
+ * @param {{ width: number, height: number }[]} hits
+ * @param {Row[]} rows
+ * @param {number} index
+ * @param {-1 | 1} step
+ */
+export function vertical(hits, rows, index, step) {
+  const own = rows[rowOf(rows, index)];
+  let i = rowOf(rows, index) + step;
+  while (rows[i]?.divider) i += step;
+  const row = rows[i];
+  if (!row || !own) return index;
+  const distance = (/** @type {number} */ j) => Math.abs(middle(hits, row, j) - middle(hits, own, index));
+  let nearest = row.first;
+  for (let j = row.first; j < row.end; j += 1) if (distance(j) < distance(nearest)) nearest = j;
+  return nearest;
+}
+
+/** @param {{ width: number, height: number }[]} hits @param {Row} row @param {number} index */
+function middle(hits, row, index) {
+  let left = 0;
+  for (let j = row.first; j < index; j += 1) left += row.picture * ratio(hits[j]) + GAP;
+  return left + (row.picture * ratio(hits[index])) / 2;
+}
+
+/** How many results moved up and down between two orders. @param {Hit[]} before @param {Hit[]} after */
+export function moves(before, after) {
+  const ranks = new Map(before.map((hit) => [hit.id, hit.rank]));
+  const steps = after.map((hit) => (ranks.get(hit.id) ?? hit.rank) - hit.rank);
+  return { up: steps.filter((step) => step > 0).length, down: steps.filter((step) => step < 0).length };
+}

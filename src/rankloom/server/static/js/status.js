@@ -1,0 +1,49 @@
+// What is said about the results: how many and how fast, and that there is a new order to be seen.
+
+import { $, button, h, put } from "./dom.js";
+import { count, duration } from "./format.js";
+
+/** @import { State, Store } from "./types.js" */
+
+/** The line above the results, the title of the window, and the signs that a search is under way. */
+export function makeStatus(/** @type {Store<State>} */ store) {
+  const view = $("view-search");
+  store.watch(["answer", "order"], ({ answer, order }) => {
+    view.classList.toggle("by-date", order.byDate);
+    put($("status"), answer ? [
+      h("span", {}, h("strong", {}, count(answer.total, "result")), ` in ${duration(answer.seconds)}`),
+      answer.marks ? h("span", { class: "follows" }, `follows ${count(answer.marks, "mark")}`) : null,
+      answer.diffused ? h("span", { class: "muted" }, "neighbours count") : null,
+      order.byDate ? h("span", { class: "muted" }, "newest first") : null,
+    ] : null);
+  });
+  store.watch(["searching"], ({ searching }) => {
+    view.classList.toggle("searching", searching);
+    if (searching) $("results").setAttribute("aria-busy", "true");
+    else $("results").removeAttribute("aria-busy");
+  });
+  store.watch(["asked"], ({ searching, query }) => {
+    document.title = searching ? `${query.text.trim() || "Pictures"} · Rankloom` : "Rankloom";
+  });
+}
+
+/**
+ * The offer to show the new order: nothing moves before it is asked for.
+ * @param {Store<State>} store
+ * @param {{ reorder: () => void, undo: () => void, focusResults: () => void }} actions
+ */
+export function makePill(store, { reorder, undo, focusResults }) {
+  const pill = $("pill");
+  const said = h("span", { class: "said" });
+  put(pill, h("span", { class: "dot" }), said,
+    button("Show the new order", {
+      kind: "primary", id: "reorder", "aria-keyshortcuts": "n", onclick: reorder,
+    }),
+    button("Undo", { kind: "quiet", onclick: undo }));
+  store.watch(["changes", "answer"], ({ changes, answer }) => {
+    const hadFocus = pill.contains(document.activeElement);
+    pill.hidden = changes === 0 || !answer;
+    if (!pill.hidden) said.textContent = `${count(changes, "change")} since this order`;
+    else if (hadFocus) focusResults();
+  });
+}

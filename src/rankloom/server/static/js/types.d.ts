@@ -1,0 +1,184 @@
+// What the server answers and what the page holds. For the checks only: the page never loads this file.
+
+export interface Example { item?: number; picture?: string; weight: number }
+
+export interface Filters { folder?: string; kind?: string; after?: string; before?: string; has_text?: boolean }
+
+export interface Query {
+  text: string;
+  text_weight: number;
+  examples: Example[];
+  concept: string | null;
+  filters: Filters;
+}
+
+/** A query as the server takes and saves it, with the option that every score depends on. */
+export interface Asked { query: Query; diffusion: boolean }
+
+export interface Hit {
+  rank: number;
+  id: number;
+  name: string;
+  folder: string;
+  score: number;
+  mark: number | null;
+  kind: "picture" | "shot";
+  start: number;
+  end: number;
+  taken: string | null;
+  caption: string | null;
+  width: number;
+  height: number;
+}
+
+export interface Answer {
+  total: number;
+  cutoff: number | null;
+  diffused: boolean;
+  marks: number;
+  seconds: number;
+  hits: Hit[];
+}
+
+/** An active mark; `over` is the item that this one is preferred to. */
+export interface Mark { id: number; item: number; grade: number; over: number | null; name: string; caption: string | null }
+
+/** A part of a score. */
+export interface Part { name: string; kind: string; value: number; item?: number | null }
+
+export interface Explanation { item: number; score: number; why: Part[] }
+
+export interface Comparison { difference: number; why: Part[] }
+
+export interface Weights {
+  weights: Record<string, number>;
+  start: Record<string, number>;
+  locked: string[];
+  marks: number;
+  moved: number;
+}
+
+export interface Concept { name: string; n_positive: number; quality: Record<string, number> | null }
+
+export interface Model {
+  id: number;
+  ranker: string;
+  at: string;
+  n_marks: number;
+  metric: string;
+  value: number | null;
+  low: number | null;
+  high: number | null;
+  gain: number | null;
+  gain_low: number | null;
+  gain_high: number | null;
+  status: string;
+}
+
+export interface CurvePoint { query: string | null; marks: number; start: number | null; learned: number | null }
+
+export interface Job { name: string; done: number; total: number; text: string; result?: string | null; error?: string | null }
+
+export interface CollectionState {
+  pictures: number;
+  videos: number;
+  shots: number;
+  texts: number;
+  marks: number;
+  duplicates: number;
+  bytes: number;
+  folders: string[];
+  descriptors: { name: string; dimension: number; share: number }[];
+  neighbours: boolean;
+  job: Job | null;
+  jobs: Job[];
+}
+
+export interface FileError { name: string; folder: string; reason: string }
+
+export interface Item {
+  id: number;
+  faces: number;
+  files: { folder: string; name: string; there: boolean }[];
+  texts: { source: string; text: string }[];
+  shots: { id: number; start: number; end: number }[];
+}
+
+export interface SavedSearch { name: string; query: Partial<Query> }
+
+export interface Suggestions { words: { item: number; text: string }[]; items: number[] }
+
+export interface Session { authorized: boolean; read_only: boolean; version: string }
+
+/** Everything that the views of the search draw. */
+export interface State {
+  readOnly: boolean;
+  folders: string[];
+  query: Query;
+  /** Each result by itself, without diffusion. */
+  plain: boolean;
+  /** How many searches were begun. */
+  asked: number;
+  searching: boolean;
+  answer: Answer | null;
+  error: Error | null;
+  /** A new object for every new order of results. */
+  order: { animate: boolean; byDate: boolean };
+  hits: Hit[];
+  /** How many results can be shown in all. */
+  total: number;
+  /** Item -> grade, as marked in this search; ahead of the server while a mark is on its way. */
+  grades: Map<number, number>;
+  marks: Mark[];
+  /** Marks and changed weights since the order that is shown. */
+  changes: number;
+  /** Grows when scores on the server have changed. */
+  revision: number;
+}
+
+export interface Store<S> {
+  readonly state: S;
+  update(patch: Partial<S>): void;
+  /** Call `listener` after every update; returns what ends it. */
+  subscribe(listener: (state: S, before: S) => void): () => void;
+  /** Call `listener` after an update that changed one of these. */
+  watch(names: (keyof S)[], listener: (state: S, before: S) => void): () => void;
+}
+
+/** How the page speaks to people. */
+export interface Speech { announce(text: string): void; toast(text: string, kind?: string): void }
+
+/** A row of the grid: hits[first..end), `picture` pixels high without captions; or the divider. */
+export interface Row { top: number; height: number; first: number; end: number; picture: number; divider: boolean }
+
+/** The calls of the server's API; each throws an ApiError. */
+export interface Api {
+  session(): Promise<Session>;
+  signIn(token: string): Promise<Session>;
+  collection(): Promise<CollectionState>;
+  suggestions(): Promise<Suggestions>;
+  errors(): Promise<FileError[]>;
+  index(): Promise<Job>;
+  search(asked: Asked & { k: number; offset?: number }): Promise<Answer>;
+  explain(asked: Asked & { item: number }): Promise<Explanation>;
+  compare(asked: Asked & { a: number; b: number }): Promise<Comparison>;
+  suggest(asked: Asked & { n: number }): Promise<Hit[]>;
+  marks(query: Query): Promise<Mark[]>;
+  export(body: { what: string; format: string } & Partial<Asked> & { k?: number }): Promise<Blob>;
+  upload(picture: Blob): Promise<{ picture: string }>;
+  item(id: number): Promise<Item>;
+  experts(): Promise<Weights>;
+  setExperts(body: ExpertsChange): Promise<Weights>;
+  curve(): Promise<CurvePoint[]>;
+  models(): Promise<Model[]>;
+  train(ranker: string): Promise<Job>;
+  useModel(id: number | null): Promise<unknown>;
+  concepts(): Promise<Concept[]>;
+  makeConcept(name: string, query: Query): Promise<Concept>;
+  forgetConcept(name: string): Promise<unknown>;
+  saved(): Promise<SavedSearch[]>;
+  save(name: string, query: Query): Promise<unknown>;
+  forgetSaved(name: string): Promise<unknown>;
+}
+
+export interface ExpertsChange { weights?: Record<string, number>; lock?: Record<string, boolean>; reset?: boolean }

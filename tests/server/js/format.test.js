@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import {
+  clock, count, date, duration, expertName, grouped, mean, number, partGroup, signed, smooth, sum, table,
+} from "#page/format.js";
+
+test("numbers", () => {
+  assert.equal(count(1, "mark"), "1 mark");
+  assert.equal(count(12_345, "mark"), "12,345 marks");
+  assert.equal(number(0.12345), "0.123");
+  assert.equal(number(-123.4), "-123");
+  assert.equal(signed(0.5, 2), "+0.50");
+  assert.equal(signed(-0.5, 2), "−0.50");
+});
+
+test("times", () => {
+  assert.equal(duration(0.0001), "1 ms");
+  assert.equal(duration(0.0346), "35 ms");
+  assert.equal(duration(1.26), "1.3 s");
+  assert.equal(clock(0), "0:00");
+  assert.equal(clock(65.9), "1:05");
+});
+
+test("dates", () => {
+  assert.equal(date(null), "");
+  assert.equal(date("2024"), "2024");
+  // The day of the camera, wherever the reader is.
+  assert.equal(date("2024-05-01T23:59:59", "en-US"), "May 1, 2024");
+});
+
+test("experts have names for people", () => {
+  assert.deepEqual(expertName("hsv_histogram.cosine"), { group: "Colours", detail: "cosine" });
+  assert.deepEqual(expertName("my_clip.l2.x"), { group: "my clip", detail: "l2.x" });
+  assert.deepEqual(expertName("concept.a.b"), { group: "Concept: a.b", detail: "" });
+  assert.equal(expertName("constructor").group, "constructor"); // not what every object has
+});
+
+test("parts of a score fall into groups", () => {
+  /** @param {string} kind @param {string} name */
+  const part = (kind, name) => partGroup({ kind, name, value: 1 });
+  assert.equal(part("expert", "hog.l1"), "Shapes");
+  assert.equal(part("neighbour", "item 3"), "Its neighbours");
+  assert.equal(part("other", "start"), "Start of the model");
+  assert.equal(part("other", "something new"), "something new");
+});
+
+test("groups keep the order of first sight", () => {
+  const groups = grouped(["b1", "a1", "b2"], (name) => name[0]);
+  assert.deepEqual([...groups], [["b", ["b1", "b2"]], ["a", ["a1"]]]);
+});
+
+test("means leave out what is missing", () => {
+  assert.equal(sum([]), 0);
+  assert.equal(mean([null, undefined]), null);
+  assert.equal(mean([1, null, 2]), 1.5);
+  assert.deepEqual(smooth([1, 3, null, null, 5], 2), [1, 2, 3, null, 5]);
+});
+
+test("a table has only its own names", () => {
+  assert.equal(table({ a: 1 }).toString, undefined);
+});

@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import {
+  asked, empty, forServer, fromAddress, fromServer, inWords, isEmpty, isList, toAddress, withExample,
+  withFilter,
+} from "#page/query.js";
+
+const ADDRESSES = [
+  "/",
+  "/?q=sea",
+  "/?q=red+boat&w=2&x=i3&x=i9%7E-0.5&x=pabc_1-2%7E4&concept=harbour",
+  "/?in=a%2Fb&kind=shot&after=2024-05&before=30d&text=0",
+  "/?q=sea&text=1&plain=1&tab=models",
+];
+
+for (const address of ADDRESSES) {
+  test(`the address ${address} survives`, () => {
+    assert.equal(toAddress(fromAddress(address.slice(1))), address);
+  });
+}
+
+test("what is wrong in an address is left out", () => {
+  const { query, tab, plain } = fromAddress("?w=many&x=i&x=i1~x&x=../etc&x=i7~0&x=i8~99&kind=&tab=search");
+  assert.deepEqual(query, { ...empty(), examples: [{ item: 7, weight: 1 }, { item: 8, weight: 10 }] });
+  assert.equal(tab, "search");
+  assert.equal(plain, false);
+});
+
+test("an address holds at most twenty examples", () => {
+  const many = Array.from({ length: 30 }, (_, i) => `x=i${i + 1}`).join("&");
+  assert.equal(fromAddress(`?${many}`).query.examples.length, 20);
+});
+
+test("filters alone make a list", () => {
+  const listed = withFilter(empty(), "kind", "shot");
+  assert.deepEqual([isEmpty(empty()), isList(empty())], [true, false]);
+  assert.deepEqual([isEmpty(listed), isList(listed)], [false, true]);
+  assert.equal(isList({ ...listed, text: "sea" }), false);
+  assert.equal(isEmpty({ ...empty(), text: "  " }), true);
+});
+
+test("a filter is set and taken away", () => {
+  const without = withFilter(empty(), "has_text", false);
+  assert.deepEqual(without.filters, { has_text: false });
+  assert.deepEqual(withFilter(without, "has_text", "").filters, {});
+  assert.deepEqual(empty().filters, {});
+});
+
+test("an example is held once", () => {
+  const query = withExample(empty(), { item: 3, weight: 1 });
+  assert.equal(withExample(query, { item: 3, weight: 2 }), query);
+  assert.equal(withExample(query, { picture: "a", weight: 1 }).examples.length, 2);
+});
+
+test("the server gets what is given, and no more", () => {
+  const query = {
+    ...empty(), text: " sea ", examples: [{ item: 3, weight: 2 }], filters: { kind: "", has_text: false },
+  };
+  assert.deepEqual(forServer(query), {
+    text: "sea", text_weight: 1, examples: [{ item: 3, weight: 2 }], concept: null,
+    filters: { has_text: false },
+  });
+  assert.equal(asked({ query, plain: true }).diffusion, false);
+});
+
+test("a saved query is completed", () => {
+  const saved = JSON.parse('{"text": "sea", "examples": [{"item": 3}]}');
+  assert.deepEqual(fromServer(saved), { ...empty(), text: "sea", examples: [{ item: 3, weight: 1 }] });
+});
+
+test("a query in words", () => {
+  assert.equal(inWords(empty()), "nothing yet");
+  assert.equal(inWords(withFilter(empty(), "kind", "shot")), "the filters");
+  const examples = [{ item: 1, weight: 1 }];
+  assert.equal(inWords({ ...empty(), text: " sea ", examples }), "“sea” and a picture");
+  const query = { ...empty(), examples: [...examples, ...examples], concept: "harbour" };
+  assert.equal(inWords(query), "2 pictures and the concept harbour");
+});
