@@ -88,8 +88,9 @@ def fails(*arguments, says, code=1):
 
 def plain(found):
     """Results as the commands write them."""
-    kept = ({key: value for key, value in one._asdict().items() if value not in (None, ())} for one in found)
-    return json.loads(json.dumps([*kept]))
+    whys = ({} if hit.why is None else {"why": hit.why.by_name()} for hit in found)
+    kept = ({key: value for key, value in hit._asdict().items() if value not in (None, ())} for hit in found)
+    return json.loads(json.dumps([{**hit, **why} for hit, why in zip(kept, whys, strict=True)]))
 
 
 def python(folder, ask):
@@ -229,8 +230,8 @@ def test_search_says_why_one_item_is_above_another(judged, diffusion):
     for a, b, word in ((best, other, "above"), (other, best, "not above")):
         (found,) = records("search", "--item", 8, "-c", judged.folder, "--above", a, b, *more)
         expected = Engine(judged).compare(like(8), a, b, SearchOptions(diffusion=diffusion))
-        assert found["why"] == expected
-        assert found["difference"] == pytest.approx(sum(expected.values()))
+        assert found["why"] == expected.by_name()
+        assert found["difference"] == pytest.approx(expected.total)
         assert (found["above"], found["below"]) == (a, b)
         said = rankloom("search", "--item", 8, "-c", judged.folder, "--above", a, b, *more).stdout
         assert said.startswith(f"item {a} is {word} item {b}: the scores differ by {found['difference']:+.4f}")

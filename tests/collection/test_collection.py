@@ -175,7 +175,7 @@ def test_renamed_copied_changed_deleted(collection, folder):
     assert collection.present().sum() == 7
     cv2.imwrite(deleted, picture(int(deleted[-5])))  # it comes back: nothing is computed again
     report = index(collection, workers=0)
-    assert (report.stored, report.feedback) == (0, 1)
+    assert (report.stored, report.followed) == (0, 1)
     assert collection.info().hidden == 1
 
 

@@ -348,7 +348,7 @@ def test_a_repaired_collection_goes_on(folder, tmp_path):
 
         cv2.imwrite(str(tmp_path / "more" / "new.png"), data)
         report = index(collection, [tmp_path / "more"], workers=0)
-        assert (report.items, report.feedback) == (1, 1)
+        assert (report.items, report.followed) == (1, 1)
         assert collection.find(tmp_path / "more" / "new.png")[0].id == 81
         collection.mark("q", 81, 1.0, user(N_MARKS))
     check_sound(folder)
