@@ -30,7 +30,7 @@ class Prepared:
     Examples
     --------
     >>> picture = Prepared(np.full((30, 50, 3), 200, np.uint8))
-    >>> picture.square.shape, picture.grey.shape, int(picture.grey[0, 0])
+    >>> picture.square.shape, picture.gray.shape, int(picture.gray[0, 0])
     ((128, 128, 3), (128, 128), 200)
     """
 

@@ -3,7 +3,7 @@
 It knows grades and scores, and nothing of rankers, features or pictures.
 """
 
-from rankloom.evaluation.metrics import Policy, compare, evaluate, evaluate_queries
+from rankloom.evaluation.metrics import POLICIES, Policy, compare, evaluate, evaluate_queries
 from rankloom.evaluation.significance import Comparison, compare_values
 
-__all__ = ["Comparison", "Policy", "compare", "compare_values", "evaluate", "evaluate_queries"]
+__all__ = ["POLICIES", "Comparison", "Policy", "compare", "compare_values", "evaluate", "evaluate_queries"]

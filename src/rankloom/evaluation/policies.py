@@ -217,15 +217,15 @@ def _id_ranks(scores: FloatArray, groups: Groups, ids: Any) -> FloatArray:
     return ranks
 
 
-def running(ufunc: np.ufunc, values: FloatArray, place: IntArray) -> FloatArray:
-    """Accumulate values within runs, where `place` counts 1, 2, ... along each run.
+def running(ufunc: np.ufunc, values: FloatArray, position: IntArray) -> FloatArray:
+    """Accumulate values within runs, where `position` counts 1, 2, ... along each run.
 
     By doubling: the error does not grow with the number of runs, as it would in differences of one long cumsum.
     """
     out = values.copy()
-    step, longest = 1, int(place.max(initial=0))
+    step, longest = 1, int(position.max(initial=0))
     while step < longest:
-        rows = np.flatnonzero(place > step)
+        rows = np.flatnonzero(position > step)
         out[rows] = ufunc(out[rows], out[rows - step])
         step *= 2
     return out
@@ -273,13 +273,13 @@ def tied_pairs(lists: RankedLists) -> tuple[IntArray, IntArray, IntArray]:
     return pairs_within(lists, new_block), by_grade, pairs_within(lists, new_block | changes(lists.grade))
 
 
-def expected_first(size: IntArray, marked: IntArray, place: IntArray) -> FloatArray:
-    r"""Probability that the first of `marked` rows in a random order of `size` rows stands at `place`.
+def expected_first(size: IntArray, marked: IntArray, position: IntArray) -> FloatArray:
+    r"""Probability that the first of `marked` rows in a random order of `size` rows stands at `position`.
 
-    $P(J=j)=\binom{m-j}{r-1}/\binom{m}{r}$, by its recurrence in $j$ along each run of `place`.
+    $P(J=j)=\binom{m-j}{r-1}/\binom{m}{r}$, by its recurrence in $j$ along each run of `position`.
     """
-    ratio = np.maximum(size - place - marked + 2, 0) / np.maximum(size - place + 1, 1)
-    return running(np.multiply, np.where(place == 1, marked / size, ratio), place)
+    ratio = np.maximum(size - position - marked + 2, 0) / np.maximum(size - position + 1, 1)
+    return running(np.multiply, np.where(position == 1, marked / size, ratio), position)
 
 
 def expected_factors(lists: RankedLists, values: FloatArray, k: int) -> FloatArray:
