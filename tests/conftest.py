@@ -13,6 +13,9 @@ from tests.building import ROOT
 def pytest_configure(config):
     if not hasattr(config, "workerinput"):  # workers of pytest-xdist inherit what the first process set
         os.environ[ROOT] = tempfile.mkdtemp(prefix="rankloom-tests-")
+        # Side by side, threads of BLAS only wait for each other.
+        for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+            os.environ.setdefault(name, "1")
 
 
 def pytest_collection_modifyitems(items):
