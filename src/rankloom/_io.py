@@ -10,8 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-__all__ = ["atomic_write", "replaced", "sync", "sync_folder"]
-
 
 @contextmanager
 def replaced(path: str | os.PathLike[str]) -> Iterator[Path]:

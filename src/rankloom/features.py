@@ -12,8 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankloom.core import FloatArray, IntArray
 
-__all__ = ["Features"]
-
 Column = Callable[[IntArray], ArrayLike]
 
 

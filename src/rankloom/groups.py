@@ -13,20 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankloom.core import FloatArray, IntArray
 
-__all__ = [
-    "Groups",
-    "Preferences",
-    "check_choice",
-    "check_count",
-    "check_finite",
-    "check_grades",
-    "check_number",
-    "check_weights",
-    "group_rows",
-    "preference_pairs",
-    "preferences",
-]
-
 
 @dataclass(frozen=True)
 class Groups:

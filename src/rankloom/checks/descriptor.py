@@ -20,8 +20,6 @@ import numpy as np
 
 from rankloom.descriptors import Descriptor, Image, Prepared, get_descriptor, train_vocabulary, words_descriptor
 
-__all__ = ["DESCRIPTOR_CHECKS", "check_descriptor", "odd_images", "sample_images"]
-
 
 def odd_images() -> dict[str, Image]:
     """Pictures that break careless code: tiny, thin, constant, black, grey, of two dimensions, not contiguous."""

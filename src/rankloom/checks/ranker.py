@@ -29,8 +29,6 @@ from rankloom.evaluation.metrics import evaluate
 from rankloom.features import Features
 from rankloom.rankers import OnlineRanker, Ranker, UniformCombination, load_ranker, rank_consistency
 
-__all__ = ["RANKER_CHECKS", "check_ranker"]
-
 _CLOSE = 1e-5  # scores agree if they differ by less than this share of their spread
 
 

@@ -21,8 +21,6 @@ from rankloom.collection.describing import (
     prepare_worker,
 )
 
-__all__ = ["backfill", "described_again"]
-
 BATCH_ITEMS = 500
 
 

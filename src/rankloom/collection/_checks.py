@@ -12,8 +12,6 @@ from rankloom.collection._files import STORED, vector_file
 from rankloom.collection._schema import DATABASE_ERRORS, MIGRATIONS, Table, lacking, tables, version_of
 from rankloom.collection.query import Query
 
-__all__ = ["THUMBNAILS", "blocks_of", "database_problems", "text_or_bytes", "thumbnails_outside", "uncovered", "valid"]
-
 THUMBNAILS = "thumbnails.bin"
 _SHOWN = 20  # of one kind
 _CLASSES = {"INTEGER": int, "REAL": float, "TEXT": str, "BLOB": bytes}

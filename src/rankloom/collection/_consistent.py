@@ -13,8 +13,6 @@ from rankloom.collection._checks import THUMBNAILS, blocks_of, thumbnails_outsid
 from rankloom.collection._files import STORED, vector_file
 from rankloom.collection._schema import DATABASE_ERRORS
 
-__all__ = ["Changes", "hashes_by_index", "make_consistent"]
-
 _BLOCK_BYTES = 1 << 22
 _LOST = "lost-"  # the hash of a content of which nothing is known
 

@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["STORED", "AppendFile", "mapped", "vector_file"]
-
 STORED = np.dtype("<f2")  # two bytes a component
 
 

@@ -19,8 +19,6 @@ from typing import Any
 
 from rankloom.collection import _worker
 
-__all__ = ["WorkerError", "run_in_order"]
-
 _AHEAD = 32  # tasks a worker may be ahead of the one that is waited for
 # Workers share the cores among themselves.
 _ONE_THREAD = dict.fromkeys(

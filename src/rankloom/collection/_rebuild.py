@@ -23,8 +23,6 @@ from rankloom.collection._schema import (
     version_of,
 )
 
-__all__ = ["BACKUP_COPY", "TableCount", "merged", "opened_backup", "rebuilt"]
-
 BACKUP_COPY = "backup.db"
 # Tables whose keys are named by others, which help to find rows that cannot be reached in order.
 _KNOWN_KEYS = {

@@ -12,8 +12,6 @@ from rankloom.collection._files import STORED, AppendFile, vector_file
 from rankloom.collection.collection import THUMBNAILS, Collection, StoredDescriptor
 from rankloom.collection.describing import DescribedItem, DescriberSettings, as_stored
 
-__all__ = ["describe_items", "describe_thumbnails", "describe_vectors", "incomplete_items", "unknown_items"]
-
 
 def describe_vectors(
     collection: Collection,

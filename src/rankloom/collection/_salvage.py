@@ -14,8 +14,6 @@ from rankloom.collection._checks import text_or_bytes, valid
 from rankloom.collection._schema import DATABASE_ERRORS, Table, new_database, quoted, tables
 from rankloom.collection.damage import DATABASE
 
-__all__ = ["Gap", "count_by_index", "gap_condition", "opened_copy", "rows_of"]
-
 Row = tuple[Any, ...]
 Gap = tuple[Row | None, Row | None]  # the keys before and after what cannot be read; None for the end of the table
 _LARGEST = 2**62

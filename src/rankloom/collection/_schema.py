@@ -8,21 +8,6 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-__all__ = [
-    "BUSY_SECONDS",
-    "DATABASE_ERRORS",
-    "MIGRATIONS",
-    "Table",
-    "connect",
-    "lacking",
-    "migrate",
-    "new_database",
-    "quoted",
-    "tables",
-    "unknown",
-    "version_of",
-]
-
 BUSY_SECONDS = 60.0
 # What reading a damaged database raises; the second where a message of SQLite quotes damaged bytes.
 DATABASE_ERRORS = (sqlite3.Error, UnicodeDecodeError)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-__all__ = ["MAX_SUBTITLE_FILES", "shared_texts"]
-
 ITEM_TEXTS, ITEM_CHARACTERS = 300, 60_000
 FILE_TEXTS, FILE_CHARACTERS = 100_000, 4_000_000  # over all shots of a video
 LEAST_TEXTS, LEAST_CHARACTERS = 20, 1_000  # however many shots it has

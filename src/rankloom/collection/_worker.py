@@ -17,8 +17,6 @@ from threading import Thread
 from time import monotonic
 from typing import Any
 
-__all__ = ["READY", "SIGN_SECONDS", "serve"]
-
 READY, ALIVE, DONE, FAILED = "ready", "alive", "done", "failed"
 SIGN_SECONDS = 1.0  # between signs of life
 

@@ -11,8 +11,6 @@ from rankloom.collection.collection import THUMBNAILS, Collection
 from rankloom.collection.describing import DescribedFile, DescribedItem, as_stored
 from rankloom.media import spread_cues
 
-__all__ = ["Writer"]
-
 BATCH_ITEMS = 200
 BATCH_SECONDS = 0.5
 

@@ -17,8 +17,6 @@ from rankloom._io import replaced
 from rankloom.collection._schema import BUSY_SECONDS, DATABASE_ERRORS
 from rankloom.collection.damage import BACKUPS, DATABASE, explained
 
-__all__ = ["Backup", "back_up", "back_up_daily", "backups", "copy_database", "stamp"]
-
 DAILY, WEEKLY, MIGRATIONS_KEPT = 7, 4, 2
 _STAMP = "%Y-%m-%dT%H%M%S.%fZ"
 _NAME = re.compile(r"(\d{4}-\d\d-\d\dT\d{6}\.\d{6}Z)-(daily|migration|manual)\.db")

@@ -10,8 +10,6 @@ from typing import NamedTuple
 
 from rankloom.collection import Collection
 
-__all__ = ["Checkpoint", "due", "last", "write"]
-
 EVERY = 50  # marks between two checkpoints
 RECENT = 20 * EVERY  # marks back to where none is dropped
 BASES = 3  # another basis is another collection of experts, or other starting weights

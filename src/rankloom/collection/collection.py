@@ -24,8 +24,6 @@ from rankloom.collection.backup import back_up, back_up_daily
 from rankloom.collection.damage import DATABASE, DamagedCollection, damaged, emptied, explained, too_new
 from rankloom.core import Qrel
 
-__all__ = ["Collection", "Info", "Item", "StoredDescriptor"]
-
 # Errors that are not raised for people to read: damaged values, or a mistake of ours.
 UNEXPECTED = (TypeError, IndexError, AttributeError, ArithmeticError, AssertionError, UnicodeDecodeError)
 THUMBNAILS = "thumbnails.bin"

@@ -7,8 +7,6 @@ from typing import NamedTuple
 from rankloom.collection.collection import Collection
 from rankloom.collection.marks import now
 
-__all__ = ["StoredConcept", "drop_concept", "keep_concept", "stored_concept", "stored_concepts"]
-
 
 class StoredConcept(NamedTuple):
     """A concept: its name, its detector as JSON, and when it was made."""

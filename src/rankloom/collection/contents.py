@@ -11,8 +11,6 @@ import numpy as np
 from rankloom.collection.collection import Collection
 from rankloom.core import FloatArray
 
-__all__ = ["State", "StoredText", "change_counter", "face_counts", "reading", "state_of", "texts_after"]
-
 
 class State(NamedTuple):
     """Counts that change when there is something new to search; equal states hold equal things.

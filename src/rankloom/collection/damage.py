@@ -7,8 +7,6 @@ from pathlib import Path
 
 from rankloom.collection._schema import BUSY_SECONDS, MIGRATIONS
 
-__all__ = ["BACKUPS", "DATABASE", "NEW", "DamagedCollection", "damaged", "emptied", "explained", "too_new"]
-
 DATABASE = "rankloom.db"
 NEW = "rankloom.db.new"  # a rebuilt database that is checked and complete, before it is put in place
 BACKUPS = "backups"

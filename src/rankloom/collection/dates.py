@@ -6,8 +6,6 @@ import re
 from calendar import monthrange
 from datetime import date, datetime, timedelta
 
-__all__ = ["FORMS", "start_of"]
-
 FORMS = "2024, 2024-05, 2024-05-17, 2024-05-17T12:30, today, yesterday, 30d, 2w, 6m or 1y"
 _MOMENT = re.compile(
     r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2})(?:[tT ]([0-9]{2}):([0-9]{2})(?::([0-9]{2}))?)?)?)?"

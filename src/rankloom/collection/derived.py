@@ -6,8 +6,6 @@ from rankloom.collection.collection import Collection
 from rankloom.collection.statistics import store_statistics
 from rankloom.collection.text_files import save_text_indexes
 
-__all__ = ["store_derived"]
-
 
 def store_derived(collection: Collection) -> None:
     """Bring the corpus statistics and the indexes of texts up to date on disk, so that opening finds them ready."""

@@ -30,11 +30,6 @@ from rankloom.media.errors import reason
 if TYPE_CHECKING:
     from rankloom.descriptors.onnx_encoder import OnnxEncoder
 
-__all__ = [
-    "DescribedFile", "DescribedItem", "Describer", "DescriberSettings", "Description", "as_stored", "describe_file",
-    "hash_file", "load_encoder", "prepare_worker", "resolve",
-]  # fmt: skip
-
 THUMBNAIL_SIDE = 256
 _CHUNK = 1 << 20
 

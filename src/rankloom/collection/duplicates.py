@@ -9,8 +9,6 @@ from scipy.sparse.csgraph import connected_components
 
 from rankloom.collection.collection import Collection
 
-__all__ = ["duplicate_groups", "near_pairs"]
-
 _BLOCK = 4_000_000  # pairs compared at a time
 
 

@@ -14,10 +14,6 @@ from rankloom.collection.marks import StoredMark, judgements, marks
 from rankloom.core import Qrel
 from rankloom.datasets.trec import qid_to_trec, qrels_text
 
-__all__ = [
-    "MARK_COLUMNS", "ExportedMarks", "csv_text", "export_items", "export_marks", "item_rows", "mark_rows", "trec_qrels",
-]  # fmt: skip
-
 ITEM_COLUMNS = (
     "id", "kind", "path", "shot", "start", "end", "width", "height", "taken", "faces", "copies", "text", "tags",
 )  # fmt: skip

@@ -16,8 +16,6 @@ from rankloom.collection.overview import folders_with_files
 from rankloom.collection.query import Filters
 from rankloom.core import IntArray
 
-__all__ = ["allowed_by", "naming", "newest_first"]
-
 _MOST_NAMED = 8
 
 

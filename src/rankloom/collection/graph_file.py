@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from rankloom._io import atomic_write
 from rankloom.collection.collection import NEIGHBORS, Collection
 
-__all__ = ["StoredGraph", "graph_stamp", "load_graph", "save_graph"]
-
 
 class StoredGraph(NamedTuple):
     """A graph, and the weights, versions of descriptors and resolution of similarities that it was made with."""

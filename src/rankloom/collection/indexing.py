@@ -21,8 +21,6 @@ from rankloom.collection.overview import indexed_roots
 from rankloom.collection.settings import settings_for
 from rankloom.media import find_files, kind_of, read_captions
 
-__all__ = ["Captions", "IndexReport", "index"]
-
 
 @dataclass(frozen=True)
 class Captions:

@@ -9,8 +9,6 @@ from typing import NamedTuple
 from rankloom.collection.collection import Collection
 from rankloom.collection.marks import now
 
-__all__ = ["InterleavingSession", "add_session", "sessions"]
-
 
 class InterleavingSession(NamedTuple):
     """A list that was shown: query and user, the two models (None: the online weights), and the team of each item."""

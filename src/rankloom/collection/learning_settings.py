@@ -13,8 +13,6 @@ from typing import Any, NamedTuple
 
 from rankloom.collection.collection import Collection
 
-__all__ = ["LearningSettings", "learning_settings", "lock_weight", "restart_learning", "set_online_ranker"]
-
 _KEY = "library"
 
 

@@ -13,21 +13,6 @@ from rankloom.collection.collection import Collection
 from rankloom.collection.query import Query
 from rankloom.core import Qrel
 
-__all__ = [
-    "Mark",
-    "StoredMark",
-    "add_marks",
-    "asked",
-    "judgements",
-    "last_mark",
-    "mark_pages",
-    "marks",
-    "now",
-    "qrels",
-    "undo_mark",
-    "undone_since",
-]
-
 _LARGEST = 1e6
 _PAGE = 1000  # marks that are read at once
 

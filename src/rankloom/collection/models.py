@@ -9,10 +9,6 @@ from typing import Any, NamedTuple
 from rankloom.collection.collection import Collection
 from rankloom.collection.marks import now
 
-__all__ = [
-    "Model", "add_model", "last_learned_mark", "list_models", "model_in_use", "model_state", "roll_back", "use_model",
-]  # fmt: skip
-
 
 class Model(NamedTuple):
     """A version. `value` is its mean AP on the marks of queries that it had not seen, with a 95% interval; `gain` is

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import unicodedata
 
-__all__ = ["LONGEST", "check_name"]
-
 LONGEST = 100
 # What every object of JavaScript has already: a program that keeps things by name in a plain object would find these.
 _OWNED = (

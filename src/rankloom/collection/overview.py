@@ -9,11 +9,6 @@ from typing import NamedTuple
 
 from rankloom.collection.collection import Collection
 
-__all__ = [
-    "ItemSummary", "ShotTimes", "active_marks", "captions_of", "folders_with_files", "has_files_in", "indexed_roots",
-    "item_summaries", "pictures_of", "sample_texts", "shots_of", "text_count",
-]  # fmt: skip
-
 # The text that stands under a picture: what a person wrote before what a program found.
 CAPTION_SOURCES = ("caption", "embedded", "sidecar", "subtitle", "tag")
 

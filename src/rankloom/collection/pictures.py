@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from rankloom.collection.collection import Collection
 from rankloom.collection.marks import now
 
-__all__ = ["KeptPicture", "has_picture", "keep_picture", "kept_picture"]
-
 
 class KeptPicture(NamedTuple):
     """The vectors that are still of the collection's descriptors, the number of faces, and the picture as a JPEG."""

@@ -12,8 +12,6 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-__all__ = ["Example", "Filters", "Query"]
-
 
 @dataclass(frozen=True, eq=False)
 class Example:

@@ -29,8 +29,6 @@ from rankloom.collection.derived import store_derived
 from rankloom.collection.settings import settings_for
 from rankloom.collection.verify import DamagedBlock, VerifyReport, damaged_blocks, verify
 
-__all__ = ["RepairReport", "RestoreReport", "compute_again", "repair", "restore"]
-
 REPLACED = "replaced"  # the folder of databases that were replaced
 _DERIVED = (NEIGHBORS, "texts.index", "tags.index")  # made again from the database and the vectors
 

@@ -10,8 +10,6 @@ from rankloom.collection.marks import now
 from rankloom.collection.names import check_name
 from rankloom.collection.query import Query
 
-__all__ = ["SavedSearch", "forget_search", "save_search", "saved_searches"]
-
 
 class SavedSearch(NamedTuple):
     """A query with a name."""

@@ -12,8 +12,6 @@ from rankloom.collection.collection import Collection
 from rankloom.collection.describing import DescriberSettings, resolve
 from rankloom.media import kind_of
 
-__all__ = ["add_encoder", "encoders_of", "query_settings", "settings_for"]
-
 VOCABULARY_PICTURES = 400
 _VOCABULARY = "vocabulary.npy"
 

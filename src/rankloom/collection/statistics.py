@@ -9,8 +9,6 @@ from typing import NamedTuple
 
 from rankloom.collection.collection import Collection
 
-__all__ = ["CorpusStatistics", "corpus_statistics", "store_statistics"]
-
 
 class CorpusStatistics(NamedTuple):
     """The scale of each distance and the version by descriptor, and how many items statistics are taken from."""

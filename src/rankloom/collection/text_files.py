@@ -9,8 +9,6 @@ from rankloom.collection.collection import Collection
 from rankloom.collection.contents import State, StoredText, state_of, texts_after
 from rankloom.text import TextIndex
 
-__all__ = ["TextIndexes", "grown_indexes", "save_text_indexes", "text_indexes"]
-
 
 class TextIndexes(NamedTuple):
     """The index of people's words, and of automatic tags."""

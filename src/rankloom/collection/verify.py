@@ -15,8 +15,6 @@ from rankloom.collection.backup import backups
 from rankloom.collection.collection import Collection
 from rankloom.collection.damage import DATABASE, DamagedCollection
 
-__all__ = ["DamagedBlock", "VerifyReport", "damaged_blocks", "verify", "verify_folder"]
-
 DamagedBlock = tuple[str, int, int]  # the file, where the block starts, its bytes
 
 

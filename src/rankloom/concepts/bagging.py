@@ -15,8 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 from rankloom.core import FloatArray, IntArray
 from rankloom.features import Features
 
-__all__ = ["BaggedSVMs", "BaseModel"]
-
 _BLOCK = 4096  # rows scored at a time: the kernel matrix of a block stays small
 
 

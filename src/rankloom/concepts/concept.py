@@ -20,8 +20,6 @@ from rankloom.core import FloatArray, IntArray
 from rankloom.evaluation.metrics import evaluate
 from rankloom.groups import check_count
 
-__all__ = ["METHODS", "Concept", "ConceptQuality", "Ranked", "train_concept"]
-
 _FORMAT, _VERSION = "rankloom-concept", 1
 
 # How to train a detector, and what reads it back.

@@ -15,8 +15,6 @@ import numpy as np
 from rankloom.core import RankingData
 from rankloom.groups import check_finite
 
-__all__ = ["PathLike", "check_data", "check_path", "check_word", "fields", "open_binary", "read_blocks", "show"]
-
 PathLike = str | os.PathLike[str]
 
 _BLOCK = 1 << 22

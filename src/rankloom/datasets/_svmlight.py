@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from rankloom.core import FloatArray, IntArray
 from rankloom.datasets._files import show
 
-__all__ = ["Rows", "item_id", "number", "parse_careful", "parse_fast", "qid_array"]
-
 LARGEST_INDEX = 2**31 - 1
 
 # Possessive (++), so that a hostile block cannot make the search go back.

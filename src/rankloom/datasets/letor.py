@@ -29,8 +29,6 @@ from rankloom.core import FloatArray, IntArray, RankingData
 from rankloom.datasets._files import PathLike, check_data, check_path, check_word, fields, read_blocks, show
 from rankloom.datasets._svmlight import Rows, item_id, parse_careful, parse_fast, qid_array
 
-__all__ = ["load_letor", "save_letor"]
-
 # Without n_features the dense array may have this many cells (256 MiB), or this many times what the file gives.
 _MOST_CELLS = 1 << 25
 _MOST_CELLS_A_VALUE = 100

@@ -11,8 +11,6 @@ from rankloom.core import RankingData
 from rankloom.datasets._files import PathLike, check_path, read_blocks, show
 from rankloom.datasets._svmlight import Rows, parse_careful, parse_fast
 
-__all__ = ["iter_letor"]
-
 
 def iter_letor(
     path: PathLike, *, n_features: int | None = None, zero_based: bool | Literal["auto"] = "auto"

@@ -9,8 +9,6 @@ import numpy as np
 from rankloom.core import FloatArray, RankingData
 from rankloom.groups import check_count, check_number
 
-__all__ = ["make_ranking", "make_weak_models"]
-
 _OFFSET = 2.0
 
 

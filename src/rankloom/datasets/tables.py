@@ -26,8 +26,6 @@ from rankloom.datasets._files import PathLike, check_data, check_path, fields, o
 from rankloom.datasets._svmlight import number, qid_array
 from rankloom.datasets.letor import load_letor, save_letor
 
-__all__ = ["load", "load_table", "save", "save_table"]
-
 _NOT_FEATURES = ("qid", "y", "id")
 _DELIMITERS = {".csv": ",", ".tsv": "\t", ".csv.gz": ",", ".tsv.gz": "\t"}
 

@@ -29,11 +29,6 @@ from rankloom.core import FloatArray, Hit, Qrel, RankingData
 from rankloom.datasets._files import PathLike, check_path, check_word, fields, show
 from rankloom.datasets._svmlight import number
 
-__all__ = [
-    "Aligned", "align", "qid_from_trec", "qid_to_trec", "qrels_of", "qrels_text", "ranked", "read_qrels", "read_run",
-    "read_scores", "run_of", "run_text", "write_qrels", "write_run",
-]  # fmt: skip
-
 
 def qid_to_trec(qid: str) -> str:
     """A query of any letters as one word of a TREC file: blanks, % and what is not printed become %20, %25 ...

@@ -10,8 +10,6 @@ from rankloom.demo.canvas import Array, Canvas
 from rankloom.demo.colors import NAMED, Color, ramp, scaled
 from rankloom.demo.sky import ANY, Mood, hills, sea, sky
 
-__all__ = ["bridge"]
-
 
 def bridge(c: Canvas) -> None:
     """A suspension bridge or one of arches over water."""

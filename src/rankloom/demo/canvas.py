@@ -12,21 +12,6 @@ from numpy.typing import NDArray
 
 from rankloom.demo.colors import Color, ramp
 
-__all__ = [
-    "Array",
-    "Canvas",
-    "Paint",
-    "Points",
-    "across",
-    "box",
-    "oval",
-    "ovals",
-    "smooth",
-    "spread",
-    "tinted",
-    "turned",
-]
-
 Array = NDArray[Any]  # floats, of 32 bits where they are many
 Paint = Sequence[float] | Array  # one colour, or a picture as large as the canvas
 Points = Sequence[Sequence[float]] | NDArray[Any]

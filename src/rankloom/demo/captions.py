@@ -9,8 +9,6 @@ import numpy as np
 
 from rankloom.demo.kinds import KINDS
 
-__all__ = ["describe_kind", "noisy_caption"]
-
 CAPTIONED = 0.70
 WRONG = 0.06  # of the captions: of another kind
 VAGUE = 0.05  # of the captions: say nothing

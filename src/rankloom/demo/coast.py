@@ -8,8 +8,6 @@ from rankloom.demo.canvas import Canvas, smooth, tinted, turned
 from rankloom.demo.colors import NAMED, PALETTES, Color, mix, ramp, scaled
 from rankloom.demo.sky import ANY, Mood, below, ridge, sea, sky
 
-__all__ = ["fish", "lighthouse", "sailing_boat", "sunset_sea"]
-
 
 def sunset_sea(c: Canvas) -> None:
     """The sun low over the sea, its light on the water."""

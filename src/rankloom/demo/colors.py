@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["NAMED", "PALETTES", "Color", "hsv", "mix", "ramp", "rgb", "scaled"]
-
 Color = tuple[float, float, float]
 
 NAMED: dict[str, Color] = {

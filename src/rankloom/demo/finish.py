@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 from rankloom.demo.canvas import Canvas, spread, tinted
 from rankloom.demo.styles import apply_style
 
-__all__ = ["finish"]
-
 
 def finish(c: Canvas, *, styled: bool = True) -> NDArray[np.uint8]:
     """Develop the picture: the same drawing looks different each time. Returns RGB bytes."""

@@ -7,8 +7,6 @@ import numpy as np
 from rankloom.demo.canvas import Array, Canvas, Points, across, oval, smooth, turned
 from rankloom.demo.colors import NAMED, PALETTES, Color, mix, ramp, scaled
 
-__all__ = ["autumn_leaves", "butterfly", "flower", "mushrooms"]
-
 GREENS = [(0.16, 0.34, 0.14), (0.30, 0.44, 0.20), (0.10, 0.26, 0.20), (0.42, 0.46, 0.24)]
 
 

@@ -10,8 +10,6 @@ from rankloom.demo.canvas import Array, Canvas, Points, box, smooth, turned
 from rankloom.demo.colors import NAMED, Color, mix, scaled
 from rankloom.demo.sky import ANY, Mood, hills, sky, tree_crown
 
-__all__ = ["house"]
-
 
 @dataclass(frozen=True)
 class _Plan:

@@ -12,8 +12,6 @@ from rankloom.demo import bridges, coast, garden, houses, lands, nights, pattern
 from rankloom.demo.canvas import Canvas
 from rankloom.demo.finish import finish
 
-__all__ = ["KINDS", "Kind", "draw"]
-
 
 @dataclass(frozen=True)
 class Kind:

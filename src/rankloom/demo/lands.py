@@ -8,8 +8,6 @@ from rankloom.demo.canvas import Array, Canvas, ovals, smooth, spread, tinted
 from rankloom.demo.colors import NAMED, Color, hsv, mix, ramp, scaled
 from rankloom.demo.sky import ANY, DAY, MOODS, below, conifer, hills, moon, ridge, sea, sky, tree_crown
 
-__all__ = ["dunes", "flower_field", "forest", "lone_tree", "mountains", "rainbow", "snowy_hills"]
-
 
 def mountains(c: Canvas) -> None:
     """Ranges one behind the other, mist between, snow on the peaks at times."""

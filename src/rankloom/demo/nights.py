@@ -11,8 +11,6 @@ from rankloom.demo.canvas import Canvas, smooth, spread, tinted, turned
 from rankloom.demo.colors import NAMED, PALETTES, Color, mix, ramp, scaled
 from rankloom.demo.sky import DAY, MOODS, below, conifer, hills, moon, ridge, sea, sky, stars
 
-__all__ = ["aurora", "balloons", "fireworks", "kites", "planets", "starry_night"]
-
 
 def starry_night(c: Canvas) -> None:
     """Stars, often a band of the Milky Way, a moon at times, a dark land below."""

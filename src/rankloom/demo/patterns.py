@@ -10,8 +10,6 @@ import numpy as np
 from rankloom.demo.canvas import Array, Canvas, spread, tinted
 from rankloom.demo.colors import PALETTES, Color, mix, ramp, scaled
 
-__all__ = ["bricks", "checkerboard", "marble", "mosaic", "plaid", "polka_dots", "spirals", "stripes", "wood"]
-
 
 def _plane(c: Canvas, tilt: float = 0.35) -> tuple[Array, Array]:
     """Coordinates of a sheet that is turned, often seen aslant, and sometimes not quite flat; the shorter side is 1."""

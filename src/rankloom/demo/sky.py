@@ -10,11 +10,6 @@ import numpy as np
 from rankloom.demo.canvas import Array, Canvas, ovals, spread, tinted
 from rankloom.demo.colors import Color, mix, ramp, rgb, scaled
 
-__all__ = [
-    "ANY", "DAY", "MOODS", "Mood", "below", "cloud_layer", "conifer", "hills", "moon", "ridge", "sea", "sky", "stars",
-    "tree_crown",
-]  # fmt: skip
-
 
 @dataclass(frozen=True)
 class Mood:

@@ -14,8 +14,6 @@ import numpy as np
 from rankloom.demo.canvas import Array, Canvas, spread, tinted
 from rankloom.demo.colors import PALETTES, mix, ramp
 
-__all__ = ["STYLES", "apply_style"]
-
 STYLED = 0.33  # of the pictures
 
 

@@ -7,8 +7,6 @@ import numpy as np
 from rankloom.demo.canvas import Canvas, across, oval, smooth, turned
 from rankloom.demo.colors import NAMED, PALETTES, Color, hsv, mix, ramp, scaled
 
-__all__ = ["cake", "clock", "cup", "fruit_bowl"]
-
 
 def _room(c: Canvas, level: float) -> None:
     """A wall (plain, striped, dotted or blurred) and a table (wood, cloth, stone)."""

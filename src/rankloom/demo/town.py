@@ -9,8 +9,6 @@ from rankloom.demo.canvas import Canvas, box, oval, smooth, turned
 from rankloom.demo.colors import NAMED, PALETTES, Color, mix, ramp, scaled
 from rankloom.demo.sky import ANY, DAY, Mood, hills, moon, ridge, sea, sky
 
-__all__ = ["skyline", "umbrellas", "windmill"]
-
 
 def skyline(c: Canvas) -> None:
     """Towers in depth with lit windows, often mirrored in water."""

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from rankloom.demo.kinds import draw
 
-__all__ = ["FILMS", "RATE", "FilmShot", "plan_film", "write_film"]
-
 RATE = 15
 WIDTH, HEIGHT = 320, 240
 MARGIN = 1.12  # scenes are drawn larger than the frame, so that the camera can move over them

@@ -18,8 +18,6 @@ from rankloom.demo.captions import describe_kind, noisy_caption
 from rankloom.demo.kinds import KINDS, draw
 from rankloom.demo.videos import RATE, plan_film, write_film
 
-__all__ = ["Sample", "write_sample"]
-
 SIZES = (
     (480, 360), (360, 480), (480, 320), (320, 480), (400, 400), (480, 270), (420, 315), (384, 288), (320, 320),
     (440, 330), (330, 440),

@@ -12,8 +12,6 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SIDE", "build_network", "read_weights", "weights_file"]
-
 SIDE = 224
 # (repeats, kernel, stride, expansion, channels) of the blocks of Tan & Le, EfficientNet, ICML 2019, table 1.
 BLOCKS = (

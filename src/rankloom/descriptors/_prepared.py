@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 opencv: Any = cv2  # its type stubs leave out some of it
 
-__all__ = ["SIDE", "Image", "Prepared", "Vector", "cells", "normalized", "opencv", "prepare", "rooted"]
-
 Image = NDArray[np.uint8]
 Vector = NDArray[np.float32]
 

@@ -11,15 +11,6 @@ from scipy.spatial.distance import pdist
 
 from rankloom.descriptors._prepared import Image, Prepared, Vector, cells, normalized, prepare, rooted
 
-__all__ = [
-    "color_correlogram",
-    "color_layout",
-    "color_moments",
-    "color_similarity",
-    "hsv_histogram",
-    "spatial_color_histogram",
-]
-
 GRAY = 26  # a saturation below this is a grey: its hue is noise
 
 

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from rankloom.descriptors._prepared import Image, Prepared, Vector, prepare, rooted
 
-__all__ = ["dense_words", "learn_dense_words"]
-
 GRID = 3
 SCALES = ((4, 6), (8, 8))  # the side of one of the 4 x 4 bins of a patch, and the step between patches, in pixels
 FLAT = 0.01  # a patch with less mean gradient (of 1) has no shape

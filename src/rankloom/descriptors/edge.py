@@ -10,8 +10,6 @@ import numpy as np
 
 from rankloom.descriptors._prepared import SIDE, Image, Prepared, Vector, cells, normalized, prepare
 
-__all__ = ["edge_histogram", "hog"]
-
 EDGE_THRESHOLD = 11  # of 255: weaker edges are noise (the value of MPEG-7's reference program)
 _EDGE_FILTERS = np.array(
     [

@@ -11,8 +11,6 @@ import numpy as np
 
 from rankloom.descriptors._prepared import Image, Prepared, Vector, opencv, prepare
 
-__all__ = ["faces"]
-
 FACES_SIDE = 320  # the longer side of the picture that is searched
 SMALLEST = 26  # pixels of the smallest face there
 _local = threading.local()

@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 
 from rankloom.descriptors._prepared import Image, Prepared, Vector, prepare
 
-__all__ = ["hamming", "hash_number", "perceptual_hash"]
-
 
 def perceptual_hash(image: Image | Prepared) -> Vector:
     """64 bits, as components 0 and 1: which low frequencies of the picture are above their median.

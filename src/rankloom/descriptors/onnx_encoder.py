@@ -17,8 +17,6 @@ from rankloom.descriptors._prepared import Image, Prepared, Vector, prepare
 from rankloom.descriptors.registry import Descriptor
 from rankloom.descriptors.semantic import open_session
 
-__all__ = ["OnnxEncoder"]
-
 File = str | os.PathLike[str]
 Numbers = tuple[float, float, float]
 CLIP_MEAN = (0.48145466, 0.4578275, 0.40821073)

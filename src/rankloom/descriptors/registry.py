@@ -24,8 +24,6 @@ from rankloom.descriptors.semantic import semantic
 from rankloom.descriptors.texture import gabor, gist, lbp, wavelet
 from rankloom.descriptors.words import Vocabulary, sift_words
 
-__all__ = ["CLASSICAL", "DESCRIPTORS", "PRESETS", "Descriptor", "describe", "get_descriptor", "words_descriptor"]
-
 Kind = Literal["histogram", "vector", "embedding", "hash", "count"]
 
 

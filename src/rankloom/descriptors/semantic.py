@@ -18,8 +18,6 @@ from rankloom._io import atomic_write
 from rankloom.descriptors import _lite0
 from rankloom.descriptors._prepared import Image, Prepared, Vector, prepare
 
-__all__ = ["SemanticNetwork", "Semantics", "semantic", "semantic_network"]
-
 _VERSION = "1"  # of the network file in the cache
 
 

@@ -9,8 +9,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ClassWords", "class_words", "tags"]
-
 
 class ClassWords(NamedTuple):
     """The words of a class: its WordNet 3.0 synset, its names (the usual one first), broader kinds (nearest first)."""

@@ -12,8 +12,6 @@ from scipy import fft
 
 from rankloom.descriptors._prepared import SIDE, Image, Prepared, Vector, cells, prepare, rooted
 
-__all__ = ["gabor", "gist", "lbp", "wavelet"]
-
 Filters = NDArray[np.float32]
 
 

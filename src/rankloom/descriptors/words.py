@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from rankloom.descriptors._prepared import Image, Prepared, Vector, normalized, opencv, prepare
 
-__all__ = ["Vocabulary", "sift_words", "train_vocabulary"]
-
 MAX_POINTS = 300  # the strongest points of a picture; more change little and cost time
 _local = threading.local()
 

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from rankloom.core import FloatArray, IntArray
 from rankloom.engine.ranking import Ranking
 
-__all__ = ["border_between", "most_uncertain", "sample_uncertain"]
-
 POOL = 200
 EXPECTED = 20  # without marks: the place in the list where right and wrong are taken to meet
 

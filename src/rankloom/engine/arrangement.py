@@ -21,8 +21,6 @@ from rankloom.engine.similarity import Similarities
 from rankloom.engine.snapshot import Snapshot
 from rankloom.reranking import rerank
 
-__all__ = ["Arranged", "Arrangement", "collapsed", "differing", "diversified", "reranked"]
-
 REORDERED = 200  # hits that a reranker or diversity reorders
 
 

@@ -16,8 +16,6 @@ from rankloom.core import FloatArray, IntArray
 if TYPE_CHECKING:
     from rankloom.concepts import Concept
 
-__all__ = ["ConceptInfo", "ConceptScores", "concept_scores", "concepts_of", "load_concept", "make_concept"]
-
 OTHERS = 200  # unmarked items that stand for everything else
 
 

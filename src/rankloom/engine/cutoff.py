@@ -11,8 +11,6 @@ from rankloom.core import FloatArray
 if TYPE_CHECKING:
     from rankloom.engine.ranking import Ranking
 
-__all__ = ["DIFFUSED", "PLAIN", "best_cut", "chances", "evidence", "suggest_cutoff"]
-
 LOOKED_AT = 1000
 SHORTEST = 5  # lists that need no end
 # Constant, relative score, logarithm of the rank: `rankloom.experiments.fit_cutoff` on searches of three labeled

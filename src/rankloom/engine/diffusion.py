@@ -18,8 +18,6 @@ from rankloom.engine.neighbors import RESOLUTION, NeighborGraph, build_graph
 from rankloom.engine.snapshot import Snapshot
 from rankloom.engine.view import View
 
-__all__ = ["ALPHA", "Diffused", "Diffusion", "diffuse_scores"]
-
 ALPHA = 0.9  # how much neighbors say
 NEAREST = 10  # neighbors of an item; also where a plain query enters the graph: beside its nearest item
 JUDGED = 30  # where a query with marks enters it: its scores are surer

@@ -27,8 +27,6 @@ from rankloom.media import MediaError, read_image
 if TYPE_CHECKING:
     from rankloom.descriptors.onnx_encoder import OnnxEncoder
 
-__all__ = ["EncodedQuery", "ExampleEncoder", "crop"]
-
 _REMEMBERED = 64
 _KEPT_SIDE = 640  # of the picture that is kept, from which descriptors that come later are computed
 

@@ -43,8 +43,6 @@ from rankloom.rankers import Ranker
 if TYPE_CHECKING:
     from rankloom.concepts import Ranked
 
-__all__ = ["Engine"]
-
 _DEFAULT = SearchOptions()
 
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal, NamedTuple, overload
-
-__all__ = ["CONCEPT", "FACES", "TAGS", "TEXT", "Explanation", "Kind", "Part", "expert_part"]
+from typing import Literal, NamedTuple
 
 # The experts that are not a descriptor and a distance: columns of phi by name, concepts by their prefix.
 TEXT, TAGS, FACES, CONCEPT = "text.bm25", "tags.bm25", "faces", "concept."
@@ -32,50 +29,26 @@ def expert_part(name: str, value: float) -> Part:
     return Part(kind, name, value)
 
 
-class Explanation(Sequence[Part]):
+class Explanation(tuple[Part, ...]):
     """The parts of a score, or of the difference of two."""
-
-    def __init__(self, parts: Iterable[Part] = ()):
-        self._parts = tuple(parts)
 
     @property
     def total(self) -> float:
         """The score."""
-        return sum(part.value for part in self._parts)
+        return sum(part.value for part in self)
 
     def by_name(self) -> dict[str, float]:
         """What each part adds, by its name."""
-        return {part.name: part.value for part in self._parts}
+        return {part.name: part.value for part in self}
 
     def largest(self) -> Explanation:
         """The same parts, the largest first."""
-        return Explanation(sorted(self._parts, key=lambda part: -abs(part.value)))
+        return Explanation(sorted(self, key=lambda part: -abs(part.value)))
 
     def minus(self, other: Explanation) -> Explanation:
         """The differences of the parts, the largest first; they sum to the difference of the scores."""
-        theirs = {part.name: part for part in other}
-        parts = [
-            part._replace(value=part.value - theirs.pop(part.name, part._replace(value=0.0)).value) for part in self
-        ]
-        return Explanation([*parts, *(part._replace(value=-part.value) for part in theirs.values())]).largest()
-
-    def __len__(self) -> int:
-        return len(self._parts)
-
-    @overload
-    def __getitem__(self, place: int) -> Part: ...
-    @overload
-    def __getitem__(self, place: slice) -> tuple[Part, ...]: ...
-    def __getitem__(self, place: int | slice) -> Part | tuple[Part, ...]:
-        return self._parts[place]
-
-    def __iter__(self) -> Iterator[Part]:
-        return iter(self._parts)
-
-    def __eq__(self, other: object) -> bool:
-        return self._parts == tuple(other) if isinstance(other, Explanation) else NotImplemented
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return f"Explanation({[*self._parts]!r})"
+        differences = {part.name: part for part in self}
+        for part in other:
+            ours = differences.get(part.name, part._replace(value=0.0))
+            differences[part.name] = ours._replace(value=ours.value - part.value)
+        return Explanation(differences.values()).largest()

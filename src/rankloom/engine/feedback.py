@@ -19,10 +19,6 @@ from rankloom.engine.encoding import EncodedQuery
 from rankloom.engine.similarity import CACHE_BYTES, Similarities
 from rankloom.engine.view import View
 
-__all__ = [
-    "FeedbackModel", "Judgements", "RelevanceFeedback", "feedback_coefficients", "fit_feedback", "mark_offsets",
-]  # fmt: skip
-
 RIDGE = 0.1
 MEAN = 1.0  # how much mean similarities count beside the kernel machine
 AGAINST = 0.5  # and those to wrong items

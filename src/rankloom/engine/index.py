@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from rankloom._io import replaced
 from rankloom.core import IntArray
 
-__all__ = ["ExactIndex", "FaissIndex", "Index"]
-
 _FLAT = 20_000  # items up to which all are compared
 _BLOCK = 50_000
 

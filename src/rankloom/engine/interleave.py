@@ -17,8 +17,6 @@ from rankloom.engine.pipeline import Pipeline
 from rankloom.engine.results import Results
 from rankloom.evaluation.interleaving import Preference, credit, team_draft
 
-__all__ = ["InterleavingResult", "interleave", "interleaving_results"]
-
 
 def interleave(
     collection: Collection, pipeline: Pipeline, query: Query, against: int | None, k: int, user: str

@@ -11,8 +11,6 @@ from rankloom.collection.marks import asked, mark_pages
 from rankloom.engine.online_weights import OnlineWeights, Phi
 from rankloom.evaluation import evaluate
 
-__all__ = ["MOST_QUERIES", "learning_curve"]
-
 MOST_QUERIES = 1000  # the curve shows the latest
 
 

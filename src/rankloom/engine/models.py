@@ -21,8 +21,6 @@ from rankloom.features import Features
 from rankloom.groups import group_rows
 from rankloom.rankers import OnlinePassiveAggressiveRanker, Ranker, make_ranker
 
-__all__ = ["compare_scorers", "judged_rows", "linear_ranker", "load_scorer", "train_model"]
-
 METRIC = "AP"
 FOLDS = 5
 

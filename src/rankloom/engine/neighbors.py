@@ -13,8 +13,6 @@ from scipy.sparse.linalg import cg
 
 from rankloom.core import FloatArray
 
-__all__ = ["RESOLUTION", "NeighborGraph", "build_graph"]
-
 # Similarities closer than this are taken for equal. Rounding in single precision depends on the processor; an order
 # that hung on it would depend on the machine that added an item.
 RESOLUTION = 2.0**-14

@@ -16,8 +16,6 @@ from rankloom.collection.query import Query
 from rankloom.core import LRU, FloatArray, IntArray
 from rankloom.rankers import OnlineRanker, make_ranker, ranker_from_json, ranker_to_json
 
-__all__ = ["History", "OnlineWeights", "Phi", "WeightState", "online_ranker", "preferences", "sampled_negatives"]
-
 # Similarities differ by a tenth or so between items; times this, a preference that the start knows has a margin of 1.
 GAIN = 30.0
 ONLINE = "opar1"

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from rankloom.reranking import RERANKERS
 
-__all__ = ["METHODS", "SearchOptions"]
-
 METHODS = ("experts", *RERANKERS)
 
 

@@ -29,8 +29,6 @@ from rankloom.engine.snapshot import SnapshotSource
 from rankloom.engine.view import View, for_query
 from rankloom.engine.weights import WeightSource
 
-__all__ = ["Pipeline"]
-
 
 class Pipeline:
     """The parts of an engine in the order in which a query passes them; `Engine` says what the parameters are."""

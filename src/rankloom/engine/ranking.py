@@ -17,8 +17,6 @@ from rankloom.engine.scorers import Scorer
 from rankloom.engine.scoring import BaseScores
 from rankloom.engine.view import View
 
-__all__ = ["Ranking"]
-
 
 @dataclass(frozen=True, eq=False)
 class Ranking:

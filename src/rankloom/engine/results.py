@@ -9,8 +9,6 @@ from typing import NamedTuple, overload
 from rankloom.collection import Item
 from rankloom.engine.explanation import Explanation
 
-__all__ = ["Results", "SearchHit"]
-
 
 class SearchHit(NamedTuple):
     """A result: rank, item, file, score; times of a shot; what each part added; the grade given to it in this search;

@@ -14,8 +14,6 @@ from rankloom.engine.explanation import Part, expert_part
 from rankloom.features import Features
 from rankloom.rankers import AdditiveRanker, LinearRanker, Ranker, ranker_from_json, ranker_to_json
 
-__all__ = ["RankerScorer", "Scorer", "WeightScorer"]
-
 
 class Scorer(Protocol):
     """Scores rows of phi; parts of a score sum to it."""

@@ -17,8 +17,6 @@ from rankloom.engine.snapshot import Snapshot
 from rankloom.engine.view import View
 from rankloom.features import Features
 
-__all__ = ["BaseScores", "Scoring"]
-
 _CANDIDATES = 5000  # items that an approximate index proposes to a search
 
 

@@ -12,8 +12,6 @@ from rankloom.core import LRU
 from rankloom.engine.encoding import EncodedQuery
 from rankloom.engine.view import View
 
-__all__ = ["CACHE_BYTES", "Similarities"]
-
 CACHE_BYTES = 64 * 2**20
 
 

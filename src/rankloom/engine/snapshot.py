@@ -26,8 +26,6 @@ from rankloom.features import Features
 from rankloom.text import TextIndex
 from rankloom.text.tokens import place_terms
 
-__all__ = ["Snapshot", "SnapshotSource", "take_snapshot"]
-
 # Words for people in the languages of our captions: pictures with faces answer them, whatever their captions say.
 _PEOPLE_WORDS = """
 face faces portrait person people man men woman women boy girl child children crowd

@@ -12,8 +12,6 @@ from rankloom.engine.explanation import CONCEPT
 from rankloom.engine.scorers import RankerScorer, Scorer, WeightScorer
 from rankloom.engine.snapshot import Snapshot
 
-__all__ = ["View", "for_query"]
-
 
 @dataclass(frozen=True, eq=False)
 class View:

@@ -24,8 +24,6 @@ from rankloom.engine.snapshot import Snapshot
 from rankloom.engine.view import View
 from rankloom.experts import prior_weights
 
-__all__ = ["WeightSource"]
-
 _ENCODER_WEIGHT = 1.0
 _FACE_WEIGHT = 0.1
 

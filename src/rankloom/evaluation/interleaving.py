@@ -17,8 +17,6 @@ from sklearn.utils import check_random_state
 from rankloom.core import IntArray
 from rankloom.groups import check_count
 
-__all__ = ["Credit", "Preference", "credit", "team_draft"]
-
 Id = TypeVar("Id", bound=Hashable)
 
 # Of the beta mixture, on both sides. Of 0.5, 1, 2, 5, 10 and 20, tried in simulation: 1 is the uniform one; 2 needs

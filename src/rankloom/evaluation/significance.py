@@ -13,16 +13,6 @@ from scipy.special import stdtr
 
 from rankloom.core import FloatArray
 
-__all__ = [
-    "Comparison",
-    "PairComparison",
-    "bootstrap_means",
-    "compare_values",
-    "holm",
-    "paired_t_test",
-    "sign_flip_test",
-]
-
 _CHUNK = 1 << 22  # random numbers held at once
 
 

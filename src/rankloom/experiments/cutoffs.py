@@ -13,8 +13,6 @@ from rankloom.core import FloatArray
 from rankloom.engine.cutoff import LOOKED_AT, best_cut, chances, evidence
 from rankloom.experiments.labeled import CollectionDiffusion, LabeledCollection
 
-__all__ = ["CutoffQuality", "SearchList", "fit_cutoff", "judge_cutoff", "search_lists"]
-
 
 class SearchList(NamedTuple):
     """A list of results: scores, best first, their median over the collection, and which are right."""

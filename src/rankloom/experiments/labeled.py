@@ -21,8 +21,6 @@ from rankloom.experts import FOUR, Expert, experts_of, measure_scales
 from rankloom.experts.distances import DISTANCES, add_similarities, all_distances
 from rankloom.experts.starting_weights import prior_weights
 
-__all__ = ["DIFFUSION", "CollectionDiffusion", "LabeledCollection", "average_precision", "load_labeled", "read_labels"]
-
 DIFFUSION = " + neighbours"  # in the name of a method, after diffusion of its scores
 _FOUR = [[*DISTANCES].index(name) for name in FOUR]
 

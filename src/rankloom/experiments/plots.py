@@ -12,17 +12,6 @@ from rankloom.experiments.labeled import DIFFUSION
 from rankloom.experiments.papers.cascade import DEPTHS, METHODS, CascadeReport, mean_curve
 from rankloom.experiments.simulation import Simulation
 
-__all__ = [
-    "finish",
-    "load_pyplot",
-    "plot_cascade",
-    "plot_concepts",
-    "plot_learning",
-    "plot_places",
-    "plot_regularizers",
-    "plot_rounds",
-]
-
 
 def load_pyplot() -> Any:
     """matplotlib.pyplot without a screen."""

@@ -13,8 +13,6 @@ from rankloom.experiments.labeled import LabeledCollection
 from rankloom.experts import EncodedExample, expert_features, experts_of, measure_scales
 from rankloom.rankers import RankingLogisticRegression
 
-__all__ = ["positive_weights", "train_prior"]
-
 _QUERIES, _OTHERS = 200, 150
 
 

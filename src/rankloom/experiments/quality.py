@@ -16,8 +16,6 @@ from rankloom.experiments.labeled import DIFFUSION, CollectionDiffusion, Labeled
 from rankloom.experiments.prior import positive_weights
 from rankloom.rankers import LinearRanker, Ranker, RankingLogisticRegression
 
-__all__ = ["CollectionQuality", "evaluate_collection", "learned_weights"]
-
 OTHERS = 150  # irrelevant items of a query that a ranker learns from
 METRICS = ("AP", "nDCG@10")
 

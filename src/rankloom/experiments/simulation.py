@@ -19,8 +19,6 @@ from rankloom.evaluation.metrics import evaluate
 from rankloom.groups import group_rows
 from rankloom.rankers import OnlineRanker, Ranker
 
-__all__ = ["CascadeClicks", "Simulation", "simulate"]
-
 
 @dataclass(frozen=True)
 class CascadeClicks:

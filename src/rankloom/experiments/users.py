@@ -15,8 +15,6 @@ from rankloom.engine.feedback import Judgements, feedback_coefficients, fit_feed
 from rankloom.evaluation.significance import bootstrap_means
 from rankloom.experiments.labeled import DIFFUSION, CollectionDiffusion, LabeledCollection, average_precision
 
-__all__ = ["STRATEGIES", "UserTrial", "simulate_users"]
-
 
 @dataclass(frozen=True)
 class _Search:

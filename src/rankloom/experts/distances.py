@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["DISTANCES", "add_similarities", "all_distances", "chi2", "cosine", "intersection", "l1", "l2"]
-
 Rows = NDArray[Any]
 _CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 _WORTH_THREADS = 2_000_000  # components; below, handing over costs more than it saves

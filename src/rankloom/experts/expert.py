@@ -13,8 +13,6 @@ from rankloom.core import FloatArray, IntArray
 from rankloom.experts.distances import DISTANCES, all_distances
 from rankloom.features import Features
 
-__all__ = ["FOUR", "EncodedExample", "Expert", "expert_features", "experts_of", "measure_scales"]
-
 # Four distances per descriptor rank better than any one of them.
 FOUR = ("l1", "l2", "cosine", "chi2")
 _COLUMN_OF = {name: column for column, name in enumerate(DISTANCES)}

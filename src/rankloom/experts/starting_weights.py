@@ -10,8 +10,6 @@ from importlib.resources import files
 from rankloom.descriptors import PRESETS
 from rankloom.experts.expert import experts_of
 
-__all__ = ["TEXT_WEIGHTS", "prior_weights"]
-
 TEXT_WEIGHTS = {"text.bm25": 1.0, "tags.bm25": 0.5}  # people's words count more than automatic ones
 
 

@@ -7,8 +7,6 @@ from time import monotonic, thread_time
 
 from rankloom.media.errors import MediaError
 
-__all__ = ["Budget"]
-
 # Real films spend more bytes: a frame in which nothing changes takes some 20, and two hours of a lecture, with its
 # sound, 50 million, for which a slow machine works an hour.
 FRAMES, BYTES_PER_FRAME = 10_000, 8

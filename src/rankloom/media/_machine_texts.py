@@ -10,8 +10,6 @@ from rankloom.media._text_files import MAX_TEXT
 from rankloom.media.files import kind_of
 from rankloom.media.names import words_of_name
 
-__all__ = ["is_caption"]
-
 # Whole texts that cameras and programs leave where a caption belongs; in lower case.
 _DEFAULTS = {
     *("applemark", "ascii", "unicode", "binary comment", "charset=ascii", 'charset="ascii"', "exif_jpeg_picture"),

@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterable
 
 from rankloom.media.errors import MediaError, reason
 
-__all__ = ["bounded", "clean", "decoded", "read_text"]
-
 MAX_BYTES = 4_000_000
 MAX_TEXT = 10_000  # characters of one text of one item
 MAX_TEXTS, MAX_CHARACTERS = 200, 50_000  # of one file with texts, and of one item

@@ -10,8 +10,6 @@ from rankloom.core import listed
 from rankloom.media._text_files import clean, read_text
 from rankloom.media.errors import MediaError
 
-__all__ = ["read_captions"]
-
 MAX_BYTES = 500_000_000
 
 

@@ -14,8 +14,6 @@ from rankloom.media.errors import MediaError
 from rankloom.media.files import kind_of
 from rankloom.media.images import Source, open_image
 
-__all__ = ["embedded_texts", "xmp_texts"]
-
 MAX_XMP = 1_000_000
 MAX_DEPTH = 100
 _EXIF_TEXTS = (

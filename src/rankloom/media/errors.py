@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 
-__all__ = ["MediaError", "reason"]
-
 
 class MediaError(ValueError):
     """A file that cannot be read as the picture, video or text it should be, with the reason in one line."""

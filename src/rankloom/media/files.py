@@ -9,8 +9,6 @@ from typing import Literal, NamedTuple
 
 from rankloom.media.errors import reason
 
-__all__ = ["PICTURES", "VIDEOS", "MediaFile", "find_files", "kind_of"]
-
 Kind = Literal["picture", "video"]
 
 PICTURES = frozenset(

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from rankloom.media.errors import MediaError, reason
 
-__all__ = ["MAX_PIXELS", "MAX_SIDE", "open_image", "read_image", "upright_size"]
-
 MAX_SIDE = 512
 MAX_PIXELS = 100_000_000
 # Only formats whose decoders are meant for files from anywhere: no PostScript, no Windows metafiles.

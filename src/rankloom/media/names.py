@@ -6,8 +6,6 @@ import re
 
 from rankloom.media._text_files import clean
 
-__all__ = ["words_of_name"]
-
 _CAMEL = re.compile(r"(?<=[a-zà-öø-ÿ])(?=[A-ZÀ-ÖØ-Þ])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
 _PARTS = re.compile(r"[^\w']+|_+")
 # Names that cameras, phones and programs give: they say nothing.

@@ -13,8 +13,6 @@ from typing import NamedTuple
 
 from rankloom.media._text_files import clean, read_text
 
-__all__ = ["Cue", "read_subtitles", "spread_cues", "subtitles_of"]
-
 _TIME = r"(?:(\d{1,3}):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})"
 _TIMES = re.compile(rf"^\s*{_TIME}\s*-->\s*{_TIME}")
 _MARKUP = re.compile(r"<[^<>]{0,200}>|\{[^{}]{0,200}\}")

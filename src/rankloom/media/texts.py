@@ -14,8 +14,6 @@ from rankloom.media.embedded import embedded_texts
 from rankloom.media.errors import MediaError, reason
 from rankloom.media.names import words_of_name
 
-__all__ = ["Text", "texts_of"]
-
 Source = Literal["name", "folder", "sidecar", "embedded"]
 
 _JSON_KEYS = {

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from rankloom.media._budget import Budget
 from rankloom.media.errors import MediaError, reason
 
-__all__ = ["DETECTORS", "KeyFrame", "Shot", "read_shots"]
-
 MAX_SIDE = 512
 MAX_PIXELS = 50_000_000  # of a frame; 8K has 33 million
 MAX_STRETCH = 8  # of pixels that are not square

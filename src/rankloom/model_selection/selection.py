@@ -19,19 +19,6 @@ from rankloom.evaluation.significance import compare_values
 from rankloom.model_selection.splitters import QueryKFold
 from rankloom.rankers import Ranker, make_ranker
 
-__all__ = [
-    "GRIDS",
-    "Fold",
-    "FoldResults",
-    "Selection",
-    "compare_folds",
-    "default_grid",
-    "make_fold",
-    "query_folds",
-    "read_folds",
-    "select",
-]
-
 Grid = Mapping[str, Sequence[Any]]
 
 _NU: Grid = {"nu": (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)}

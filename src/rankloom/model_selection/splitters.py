@@ -14,8 +14,6 @@ from sklearn.utils import check_random_state
 from rankloom.core import IntArray
 from rankloom.groups import Groups, group_rows
 
-__all__ = ["QueryKFold", "QueryShuffleSplit"]
-
 
 class _QuerySplitter(BaseCrossValidator):  # type: ignore[misc]
     """Splits that keep each query whole. `qid` comes by scikit-learn's metadata routing, or as its `groups`."""

@@ -13,8 +13,6 @@ from rankloom.features import check_costs
 from rankloom.groups import Preferences, check_count, check_number
 from rankloom.rankers import _kernels
 
-__all__ = ["LARGEST", "LARGEST_STEP", "PairWeights", "distinct", "feature_prices", "shares", "truncated"]
-
 LARGEST = 1.0 - 1e-9  # of r: a weak ranker that is always right would get infinite weight (ERRATA B11)
 LARGEST_STEP = float(np.arctanh(LARGEST))  # 10.7
 _ORDERED = 40.0  # where the loss has fallen by e^40, all pairs are ordered and nothing is left to learn

@@ -12,8 +12,6 @@ from rankloom.core import FloatArray, IntArray
 from rankloom.groups import Groups, group_rows, preferences
 from rankloom.rankers.base import Problem
 
-__all__ = ["Canonical", "canonical", "hold_out", "subset"]
-
 
 class Canonical(NamedTuple):
     """Row numbers in an order given by content, with their queries and weights; query `g` weighs `query_weight[g]`."""

@@ -10,8 +10,6 @@ from rankloom.core import FloatArray, IntArray
 from rankloom.evaluation.metrics import evaluate_queries, parse_metric
 from rankloom.rankers import _kernels
 
-__all__ = ["HeldRows"]
-
 _MARGINS = np.linspace(0.0, 6.0, 49)
 _ROUNDING = 1e-9  # of the estimates: sums in another order must not fall below a cut-off that they stand on
 

@@ -16,8 +16,6 @@ from rankloom.rankers.base import Problem
 from rankloom.reranking.graph import Graph
 from rankloom.reranking.spherical import secular_root, solve_spherical, spectrum
 
-__all__ = ["ContentRisk", "Cuts", "Lists", "prepare"]
-
 SPECTRUM_LIMIT = 1500  # items; longer lists are solved by Lanczos in every pass, without a decomposition
 _EPS = float(np.finfo(float).eps)
 

@@ -13,8 +13,6 @@ from rankloom.core import FloatArray, IntArray
 from rankloom.rankers._content_risk import ContentRisk
 from rankloom.rankers._solve import line_search, newton_direction, ridge_objective
 
-__all__ = ["Fit", "cutting_planes", "dual_qp", "sharpen", "smooth"]
-
 NARROW = 0.2  # each width over the one before
 IDLE = 10  # rounds without a multiplier after which a constraint is dropped
 PATIENCE = 30  # passes without a smaller gap after which L-BFGS has met a kink

@@ -18,8 +18,6 @@ from rankloom.rankers.losses import LOSSES, MarginLoss, smoothed_hinge
 if TYPE_CHECKING:
     from rankloom.rankers._kernels.hinge import Pieces
 
-__all__ = ["HingeRisk", "PairRisk", "PointRisk", "QuadraticPairs", "Risk", "pair_risk"]
-
 BLOCK = 1 << 20  # pairs held at once for a loss without a kernel
 
 

@@ -14,18 +14,6 @@ from rankloom.core import FloatArray
 from rankloom.rankers import _kernels
 from rankloom.rankers._risks import HingeRisk, Risk
 
-__all__ = [
-    "Solution",
-    "line_search",
-    "newton",
-    "newton_direction",
-    "proximal_newton",
-    "quasi_newton",
-    "ridge_objective",
-    "smoothed_newton",
-    "sparse_quasi_newton",
-]
-
 NARROW = 0.4  # each width of the smoothed hinge over the one before
 LEAVE = 0.3  # a width is left when its Newton decrement is below this share of its part of the duality gap
 

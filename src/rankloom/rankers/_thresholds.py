@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from rankloom.core import FloatArray, IntArray
 from rankloom.rankers import _kernels
 
-__all__ = ["Thresholds"]
-
 _LARGEST_TABLE = 4096  # doubles: it stays in the first-level cache
 
 

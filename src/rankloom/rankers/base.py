@@ -19,8 +19,6 @@ from rankloom.features import Features
 from rankloom.groups import Groups, check_finite, check_grades, check_weights, group_rows
 from rankloom.rankers import _persist
 
-__all__ = ["AdditiveRanker", "LinearRanker", "Problem", "Ranker", "warn_nothing_to_learn"]
-
 Weights = Mapping[Hashable, float] | ArrayLike | None
 
 

@@ -14,8 +14,6 @@ from rankloom.rankers import _kernels
 from rankloom.rankers.base import LinearRanker, Problem, Ranker, warn_nothing_to_learn
 from rankloom.rankers.margin import unit_grades
 
-__all__ = ["BestFeature", "NaiveBayesRanker", "UniformCombination"]
-
 
 class UniformCombination(LinearRanker):
     r"""The mean of all features, \(f(d) = \tfrac1n \sum_i x_i\): fusion without learning.

@@ -26,8 +26,6 @@ from rankloom.rankers._canonical import hold_out, subset
 from rankloom.rankers._thresholds import Thresholds
 from rankloom.rankers.base import AdditiveRanker, Problem, Weights, warn_nothing_to_learn
 
-__all__ = ["FARTHEST", "RankBoost", "select_features"]
-
 _NO_GAIN = 1e-12
 FARTHEST = 1e100
 _MOST_COPIES = 100

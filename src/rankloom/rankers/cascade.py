@@ -21,8 +21,6 @@ from rankloom.rankers._cascade_rows import HeldRows
 from rankloom.rankers.base import AdditiveRanker, Problem, Ranker, warn_nothing_to_learn
 from rankloom.rankers.boost import RankBoost
 
-__all__ = ["SoftCascade", "TradeOff"]
-
 _HALVINGS = 5
 
 

@@ -22,8 +22,6 @@ from rankloom.reranking.graph import Graph, Similarity, knn_graph
 from rankloom.reranking.methods import reorder_top
 from rankloom.reranking.spherical import solve_spherical
 
-__all__ = ["ContentAwareRanker", "ContentAwareSelection", "select_content_aware"]
-
 GAMMAS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)
 CS = (0.1, 1.0, 10.0)
 

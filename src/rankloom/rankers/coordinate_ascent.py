@@ -18,8 +18,6 @@ from rankloom.rankers import _kernels
 from rankloom.rankers.base import LinearRanker, Problem
 from rankloom.rankers.margin import unit_grades
 
-__all__ = ["CoordinateAscent"]
-
 FAST = ("AP", "RR", "P", "nDCG", "MeanNDCG")
 SOLVE_LIMIT = 1000  # features; beyond it the least-squares start costs more than it gives
 MEASURABLE = 1e-10  # a step must gain more than rounding can

@@ -18,8 +18,6 @@ from rankloom.rankers import ImbalancedRankBoost, LinearRanker, RankBoost, Ranke
 from rankloom.rankers.boost import FARTHEST
 from rankloom.rankers.imbalanced import RANGES
 
-__all__ = ["GoldenVectors", "elasticsearch_model", "golden_rows", "golden_vectors", "names_of", "onnx_model"]
-
 _OPSET, _IR = 17, 8  # read by every onnxruntime since 1.12
 
 

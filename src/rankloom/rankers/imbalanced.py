@@ -14,8 +14,6 @@ from rankloom.rankers import _kernels
 from rankloom.rankers._boosting import LARGEST, PairWeights, distinct, feature_prices, shares, truncated
 from rankloom.rankers.base import Problem, Ranker, warn_nothing_to_learn
 
-__all__ = ["ImbalancedRankBoost"]
-
 # Where the values of a feature lie, from the least to the greatest of the training rows.
 RANGES = {"unit": (0.0, 1.0), "centred": (-0.5, 0.5), "paper": (-1.0, 1.0)}
 _PER_ROUND = (

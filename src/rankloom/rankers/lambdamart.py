@@ -16,8 +16,6 @@ from rankloom.groups import preferences
 from rankloom.rankers._canonical import canonical
 from rankloom.rankers.base import Problem, Ranker, Weights, warn_nothing_to_learn
 
-__all__ = ["LambdaMART"]
-
 LONGEST_LIST = 10_000  # LightGBM refuses a longer one
 TOP_GRADE = 30  # the highest whose gain of 2^grade - 1 LightGBM has by default
 

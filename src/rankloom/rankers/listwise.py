@@ -10,8 +10,6 @@ from rankloom.core import FloatArray
 from rankloom.groups import Preferences
 from rankloom.rankers.neural import NetworkRanker
 
-__all__ = ["ListNet", "ListRisk"]
-
 
 class ListRisk:
     r"""The cross entropy of lists, \(\sum_q \log \sum_j w_j e^{f_j} - \sum_j t_j f_j\), by score and by linear weights.

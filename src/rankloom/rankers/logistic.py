@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from rankloom.rankers.margin import MarginRanker
 
-__all__ = ["FullRankingLogisticRegression", "LogisticRegressionRanker", "RankingLogisticRegression"]
-
 
 class LogisticRegressionRanker(MarginRanker):
     r"""LR: a pointwise classifier as a ranker (eq. 1), the baseline that the pairwise rankers improve on.

@@ -10,8 +10,6 @@ from scipy.special import expit
 
 from rankloom.core import FloatArray
 
-__all__ = ["LOSSES", "MarginLoss", "get_loss", "smoothed_hinge"]
-
 ArrayFunction = Callable[[FloatArray], FloatArray]
 
 

@@ -31,8 +31,6 @@ from rankloom.rankers._solve import (
 from rankloom.rankers.base import LinearRanker, Problem, warn_nothing_to_learn
 from rankloom.rankers.losses import LOSSES, MarginLoss, get_loss
 
-__all__ = ["MarginRanker", "median_shift", "unit_grades"]
-
 PAIRS = ("all", "approximate", "pointwise")
 SHIFTS = ("query", "global", "none")
 NEWTON_LIMIT = 1000  # features; beyond it a d x d system costs more than many gradients

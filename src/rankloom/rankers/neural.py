@@ -25,8 +25,6 @@ from rankloom.rankers._solve import Solution, newton, quasi_newton
 from rankloom.rankers.base import Problem, Ranker, warn_nothing_to_learn
 from rankloom.rankers.margin import NEWTON_LIMIT
 
-__all__ = ["NetworkRanker", "NetworkRisk", "ScoreRisk", "ScoringNetwork"]
-
 
 class ScoreRisk(Risk, Protocol):
     """A risk that is a function of the scores, and of linear weights through them."""

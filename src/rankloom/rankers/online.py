@@ -16,13 +16,6 @@ from rankloom.groups import check_number
 from rankloom.rankers import _kernels
 from rankloom.rankers.streaming import OnlineRanker
 
-__all__ = [
-    "OnlineConfidenceRanker",
-    "OnlineGradientDescentRanker",
-    "OnlinePassiveAggressiveRanker",
-    "OnlinePerceptronRanker",
-]
-
 
 class _FirstOrderRanker(OnlineRanker):
     """The rankers of the paper: a step along the difference."""

@@ -11,8 +11,6 @@ from numpy.typing import ArrayLike
 from rankloom.core import FloatArray, IntArray
 from rankloom.groups import check_grades, group_rows
 
-__all__ = ["query_pairs", "sample_triplets"]
-
 
 def query_pairs(X: FloatArray, y: FloatArray, max_pairs: int, random: np.random.Generator) -> IntArray:
     """List the preferences of one query in random order, or `max_pairs` of them drawn with replacement.

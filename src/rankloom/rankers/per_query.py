@@ -14,8 +14,6 @@ from rankloom.core import FloatArray
 from rankloom.groups import check_grades, group_rows
 from rankloom.rankers.base import Ranker
 
-__all__ = ["PerQueryRankers", "fit_per_query"]
-
 
 @dataclass(frozen=True)
 class PerQueryRankers:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from rankloom.rankers.margin import MarginRanker
 
-__all__ = ["RankSVM"]
-
 
 class RankSVM(MarginRanker):
     r"""Ranking SVM: the hinge loss over every pair, exactly, in O(n log n) a step.

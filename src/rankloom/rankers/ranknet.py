@@ -10,8 +10,6 @@ from rankloom.rankers._risks import PairRisk, pair_risk
 from rankloom.rankers.losses import LOSSES
 from rankloom.rankers.neural import NetworkRanker
 
-__all__ = ["RankNet"]
-
 
 class RankNet(NetworkRanker):
     r"""RankNet: the logistic loss over every pair, through linear scores or a network with one hidden layer.

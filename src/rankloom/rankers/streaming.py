@@ -18,8 +18,6 @@ from rankloom.rankers import _kernels
 from rankloom.rankers.base import LinearRanker, Problem
 from rankloom.rankers.pairs import query_pairs
 
-__all__ = ["OnlineRanker", "OnlineReport"]
-
 
 @dataclass(frozen=True)
 class OnlineReport:

@@ -14,8 +14,6 @@ from rankloom.rankers._risks import PointRisk, pair_risk
 from rankloom.rankers.losses import MarginLoss, get_loss
 from rankloom.rankers.margin import median_shift
 
-__all__ = ["Consistency", "RiskBounds", "Violation", "pairwise_risk_bounds", "rank_consistency"]
-
 
 class Violation(NamedTuple):
     """A feature that orders every pair of the data one way and has a weight that says the opposite."""

@@ -20,18 +20,6 @@ from scipy.sparse.csgraph import connected_components
 from rankloom.core import FloatArray, IntArray
 from rankloom.groups import check_count, check_finite
 
-__all__ = [
-    "SIMILARITIES",
-    "Graph",
-    "Neighbors",
-    "Similarity",
-    "combine_distances",
-    "graph_from_distances",
-    "graph_from_similarities",
-    "knn_graph",
-    "nearest_neighbors",
-]
-
 Similarity = str | Callable[[FloatArray], ArrayLike]
 
 _DISTANCES = ("l2", "cosine")

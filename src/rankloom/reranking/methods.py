@@ -21,16 +21,6 @@ from rankloom.groups import check_choice, check_count, check_finite, check_numbe
 from rankloom.reranking.graph import Graph, Similarity, knn_graph
 from rankloom.reranking.spherical import solve_spherical
 
-__all__ = [
-    "RERANKERS",
-    "bayesian_rerank",
-    "pseudo_relevance_feedback",
-    "reorder_top",
-    "rerank",
-    "smooth_scores",
-    "visual_rank",
-]
-
 
 def visual_rank(scores: ArrayLike, graph: Graph, *, damping: float = 0.85) -> FloatArray:
     r"""VisualRank: how often a surfer who follows similarities, or starts anew by the text scores, sees an item.

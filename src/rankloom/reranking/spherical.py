@@ -20,8 +20,6 @@ from rankloom.core import FloatArray
 from rankloom.groups import check_finite, check_number
 from rankloom.reranking.graph import Graph
 
-__all__ = ["Root", "Spectrum", "SphericalSolution", "secular_root", "solve_spherical", "spectrum"]
-
 DENSE_LIMIT = 100  # items; below it a decomposition costs no more than Lanczos
 LANCZOS_LIMIT = 600  # steps, after which the decomposition takes over
 _EPS = float(np.finfo(float).eps)

@@ -22,8 +22,6 @@ from rankloom.server.schemas import ErrorBody
 from rankloom.server.settings import ServerSettings
 from rankloom.server.work import Jobs, Work
 
-__all__ = ["create_app"]
-
 BACKUP_SECONDS = 3600.0  # between two looks at whether today has a backup
 STATIC = Path(__file__).parent / "static"
 ERRORS: dict[int | str, dict[str, type[ErrorBody]]] = {

@@ -18,8 +18,6 @@ from rankloom.server.schemas import Contribution, HitModel, QueryModel
 from rankloom.server.settings import ServerSettings
 from rankloom.server.work import Jobs, Work
 
-__all__ = ["Context"]
-
 
 @dataclass(frozen=True)
 class Context:

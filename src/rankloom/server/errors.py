@@ -18,8 +18,6 @@ from starlette.responses import JSONResponse
 from rankloom.collection import DamagedCollection
 from rankloom.collection.damage import explained
 
-__all__ = ["Refused", "add_error_handlers", "log_failure", "one_line"]
-
 logger = logging.getLogger("rankloom.server")
 # Of an absolute path only its last part is shown.
 ABSOLUTE = re.compile(r"(?<![\w.])(?:/[^\s/:;,'\"]+)*/([^\s/:;,'\"]+)")

@@ -22,8 +22,6 @@ from rankloom.server.limits import Buckets
 from rankloom.server.metrics import Metrics
 from rankloom.server.settings import ServerSettings, is_loopback
 
-__all__ = ["HEADER", "SESSION", "USER", "Guard", "session_of"]
-
 HEADER = "X-Rankloom"
 USER, SESSION = "rankloom_user", "rankloom_session"
 YEAR = 365 * 24 * 3600

@@ -9,8 +9,6 @@ from time import monotonic
 
 from rankloom.server.settings import Rate
 
-__all__ = ["Buckets"]
-
 
 class Buckets:
     """A bucket for every client; it fills at `rate.per_second` up to `rate.burst`, and each call takes one out.

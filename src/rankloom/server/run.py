@@ -15,8 +15,6 @@ from rankloom.engine import Engine
 from rankloom.server.app import create_app
 from rankloom.server.settings import ServerSettings
 
-__all__ = ["address_of", "serve"]
-
 GRACE_SECONDS = 10
 
 

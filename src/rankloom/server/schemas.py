@@ -12,13 +12,6 @@ from rankloom.collection.names import LONGEST, check_name
 from rankloom.engine import SearchOptions
 from rankloom.engine.explanation import Kind
 
-__all__ = [
-    "CompareRequest", "ConceptRequest", "Contribution", "ErrorBody", "ExampleModel", "ExpertsRequest", "ExplainRequest",
-    "ExportRequest", "FeedbackRequest", "FiltersModel", "HitModel", "MarkModel", "MarksRequest", "PreferRequest",
-    "QueryModel", "SavedRequest", "SearchRequest", "SearchResponse", "SuggestRequest", "TokenRequest", "TrainRequest",
-    "UndoRequest", "UseRequest",
-]  # fmt: skip
-
 MOST = 10_000
 ItemId = Annotated[int, Field(ge=1, le=2**31 - 1, strict=True)]
 MarkId = Annotated[int, Field(ge=1, le=2**53, strict=True)]

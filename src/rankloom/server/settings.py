@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
 
-__all__ = ["LIMITS", "Rate", "ServerSettings", "is_loopback"]
-
 SHORTEST_TOKEN = 16
 
 

@@ -11,8 +11,6 @@ from rankloom.collection.overview import pictures_of, sample_texts, text_count
 from rankloom.collection.query import Query
 from rankloom.engine import Engine, SearchOptions
 
-__all__ = ["Starters"]
-
 WORDS, TRIED = 8, 40  # words that are shown, and that are looked at for them
 TEXTS = 200_000  # texts that are looked at
 PICTURES = 4

@@ -12,8 +12,6 @@ from typing import Any, ParamSpec, TypeVar
 from rankloom.collection.marks import now
 from rankloom.server.errors import Refused
 
-__all__ = ["Job", "Jobs", "Progress", "Work"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 Progress = Callable[[int, int, str], None]

@@ -20,8 +20,6 @@ from rankloom.text.query import TextQuery, parse_query
 from rankloom.text.stemming import stem
 from rankloom.text.tokens import Phrase, place_terms
 
-__all__ = ["K1", "MOST_EXPANSIONS", "B", "TextIndex"]
-
 K1 = 1.2
 B = 0.75
 _ALL = 2**31

@@ -10,8 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Ints", "Longs", "Occurrences", "Segment", "TermNumbers", "Tokens"]
-
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from rankloom.text.tokens import Phrase, last_word, phrase_terms, query_terms
 
-__all__ = ["TextQuery", "parse_query"]
-
 MOST_CHARACTERS = 10_000
 MOST_PARTS = 256
 MOST_PREFIXES = 16

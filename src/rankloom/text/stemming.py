@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-__all__ = ["stem"]
-
 _LONGEST = 32
 _VOWELS = frozenset("aeiou")
 _SYLLABLES = re.compile("v+c+")

@@ -13,8 +13,6 @@ from rankloom._io import atomic_write
 from rankloom.text.postings import Ints, Segment
 from rankloom.text.tokens import VERSION
 
-__all__ = ["Stored", "read", "write"]
-
 FORMAT = 1
 _SEGMENT = {"terms": "i4", "starts": "i8", "place_starts": "i8", "rows": "i4", "counts": "i4", "places": "i4"}
 _OTHERS = {"versions": "i4", "stamp": "u1", "vocabulary": "u1", "lengths": "i4", "ends": "i4"}

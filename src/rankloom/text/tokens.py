@@ -10,18 +10,6 @@ from typing import NamedTuple
 
 from rankloom.text.stemming import stem
 
-__all__ = [
-    "VERSION",
-    "Phrase",
-    "PlacedTerms",
-    "fold",
-    "last_word",
-    "phrase_terms",
-    "place_terms",
-    "query_terms",
-    "tokenize",
-]
-
 # Raise it with every change of what `place_terms` returns: a saved index then is made anew.
 VERSION = 1
 

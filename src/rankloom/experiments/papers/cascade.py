@@ -22,19 +22,6 @@ from rankloom.experiments.papers import Finding
 from rankloom.features import Features
 from rankloom.rankers import ImbalancedRankBoost, RankBoost, SoftCascade
 
-__all__ = [
-    "DEPTHS",
-    "METHODS",
-    "PAPER",
-    "CascadeReport",
-    "ConceptOutputs",
-    "Point",
-    "findings",
-    "generated_concepts",
-    "mean_curve",
-    "run",
-]
-
 # What the paper reports of Imbalanced RankBoost against RankBoost, on 20 concepts.
 PAPER = {"speedup AP@100": 6.0, "speedup AP": 3.0, "not worse": 17 / 20}
 DEPTHS = ("AP@100", "AP@500", "AP")

@@ -15,8 +15,6 @@ from rankloom.descriptors import CLASSICAL
 from rankloom.experiments.labeled import LabeledCollection
 from rankloom.experiments.papers.cascade import ConceptOutputs
 
-__all__ = ["concepts_of"]
-
 
 def concepts_of(
     collection: LabeledCollection,

@@ -31,8 +31,6 @@ from rankloom.rankers.content_aware import select_content_aware
 from rankloom.reranking.graph import Graph, knn_graph
 from rankloom.reranking.methods import bayesian_rerank, pseudo_relevance_feedback, smooth_scores, visual_rank
 
-__all__ = ["GAMMAS", "TASKS", "Split", "run", "split_queries"]
-
 TASKS: dict[str, Callable[[Flickr8k, np.random.RandomState], Task]] = {"words": word_task, "captions": caption_task}
 GAMMAS = (0.0, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
 CS = (0.001, 0.01, 0.1, 1.0)

@@ -16,8 +16,6 @@ from rankloom.experiments.papers.content_aware_report import (
 )
 from rankloom.experiments.plots import finish, load_pyplot
 
-__all__ = ["plot_against", "plot_best", "plot_curves", "plot_gamma"]
-
 # Color: what the pictures are used for. Line: whose text scores.
 _COLORS = {"": "0.45", "VR": "#5b8e4c", "BR": "#2a6f97", "PRF": "#b08bbf", "smooth": "#d9a441"}
 _LINES = {"BM25": ":", "RankSVM": "--", "ListNet": "-", "CAR0": "-."}

@@ -12,11 +12,6 @@ from rankloom.core import FloatArray
 from rankloom.evaluation.significance import holm, sign_flip_test
 from rankloom.experiments.papers import Finding
 
-__all__ = [
-    "BEST_DEPTHS", "DEPTHS", "METHODS", "PAPER", "PAPER_METHODS", "RERANKED", "TABLE_DEPTHS", "TEXT", "CarReport",
-    "Gain", "Setting", "SettingResult", "findings", "verdicts",
-]  # fmt: skip
-
 # Table 1: nDCG of ListNet, of ListNet-BR and of CAR at each depth, by the number of training queries. Section 6.4: the
 # best values of gamma, the worst, and the gain between them.
 PAPER: dict[str, Any] = {

@@ -29,20 +29,6 @@ from rankloom.descriptors import describe, get_descriptor, semantic_network
 from rankloom.descriptors.semantic import default_cache
 from rankloom.media import MediaError, read_image
 
-__all__ = [
-    "CLASSICAL",
-    "FEATURES",
-    "CaptionIndex",
-    "Flickr8k",
-    "Task",
-    "caption_task",
-    "principal_components",
-    "read_flickr8k",
-    "terms",
-    "visual_vectors",
-    "word_task",
-]
-
 Rows = IntArray | slice
 EVERY = slice(None)
 FILES = ("captions.tsv", "images.csv", "expert_judgments.tsv", "crowdflower_judgments.tsv", "images")

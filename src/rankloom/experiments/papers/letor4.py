@@ -12,8 +12,6 @@ import numpy as np
 
 from rankloom.model_selection.selection import Fold
 
-__all__ = ["MQ2008", "published_for"]
-
 MQ2008: dict[str, dict[str, float]] = {
     "RankSVM-Struct": {"AP": 0.4696, "nDCG@10": 0.2279, "MeanNDCG": 0.4832},
     "ListNet": {"AP": 0.4775, "nDCG@10": 0.2303, "MeanNDCG": 0.4914},

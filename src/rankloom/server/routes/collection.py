@@ -12,8 +12,6 @@ from rankloom.server.context import Context
 from rankloom.server.starters import Starters
 from rankloom.server.work import Progress
 
-__all__ = ["collection_routes"]
-
 MOST_FOLDERS = 500
 MOST_ERRORS = 5000
 

@@ -11,8 +11,6 @@ from rankloom.server.errors import Refused
 from rankloom.server.guard import user_of
 from rankloom.server.schemas import ConceptRequest
 
-__all__ = ["concept_routes"]
-
 
 def concept_routes(context: Context) -> APIRouter:
     """The routes of concepts."""

@@ -15,8 +15,6 @@ from rankloom.server.errors import Refused
 from rankloom.server.guard import user_of
 from rankloom.server.schemas import ExportRequest, HitModel
 
-__all__ = ["export_routes"]
-
 TYPES = {"json": "application/json", "csv": "text/csv; charset=utf-8", "trec": "text/plain; charset=utf-8"}
 
 

@@ -13,8 +13,6 @@ from rankloom.server.errors import Refused
 from rankloom.server.guard import user_of
 from rankloom.server.schemas import FeedbackRequest, MarksRequest, PreferRequest, QueryModel, UndoRequest
 
-__all__ = ["mark_routes"]
-
 
 def mark_routes(context: Context) -> APIRouter:
     """The routes of marks."""

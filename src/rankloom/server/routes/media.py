@@ -16,8 +16,6 @@ from rankloom.media import MediaError, read_image
 from rankloom.server.context import Context
 from rankloom.server.errors import Refused
 
-__all__ = ["media_routes", "sniff"]
-
 VIEW_SIDE = 1600
 FOREVER = "private, max-age=31536000, immutable"
 ITEM = InPath(ge=1, le=2**31 - 1)

@@ -11,8 +11,6 @@ from rankloom.server.context import Context
 from rankloom.server.errors import Refused
 from rankloom.server.schemas import TrainRequest, UseRequest
 
-__all__ = ["model_routes"]
-
 
 def model_routes(context: Context) -> APIRouter:
     """The routes of models."""

@@ -11,8 +11,6 @@ from rankloom.server.errors import Refused
 from rankloom.server.guard import user_of
 from rankloom.server.schemas import SavedRequest
 
-__all__ = ["saved_routes"]
-
 
 def saved_routes(context: Context) -> APIRouter:
     """The routes of saved searches."""

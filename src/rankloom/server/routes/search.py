@@ -19,8 +19,6 @@ from rankloom.server.schemas import (
     SuggestRequest,
 )
 
-__all__ = ["search_routes"]
-
 
 def search_routes(context: Context) -> APIRouter:
     """The routes that search."""

@@ -15,8 +15,6 @@ from rankloom.server.errors import Refused
 from rankloom.server.guard import SESSION, USER, cookie, session_of, user_of
 from rankloom.server.schemas import TokenRequest
 
-__all__ = ["session_routes"]
-
 
 def session_routes(context: Context) -> APIRouter:
     """The routes about the server."""

@@ -10,8 +10,6 @@ from rankloom.server.context import Context
 from rankloom.server.guard import user_of
 from rankloom.server.schemas import ExpertsRequest
 
-__all__ = ["weight_routes"]
-
 
 def weight_routes(context: Context) -> APIRouter:
     """The routes of weights."""
