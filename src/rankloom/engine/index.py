@@ -74,8 +74,8 @@ class FaissIndex:
             kind = faiss.ScalarQuantizer.QT_fp16
             centres = faiss.IndexFlatIP(width)
             self._index = faiss.IndexIVFScalarQuantizer(centres, width, n_cells, kind, faiss.METRIC_INNER_PRODUCT)
-            some = np.sort(np.random.default_rng(0).choice(n, min(n, 50 * n_cells), replace=False))
-            self._index.train(_unit(stored[some]))
+            sample = np.sort(np.random.default_rng(0).choice(n, min(n, 50 * n_cells), replace=False))
+            self._index.train(_unit(stored[sample]))
             self._index.nprobe = n_probe
         self.grow({descriptor: stored})
 

@@ -112,12 +112,12 @@ class _Similarities:
             return all_distances(self._examples[0][0], self._stored, rows)
         total = np.zeros((n, len(DISTANCES)), dtype=np.float32)
         for sign, share in ((1.0, 1.0), (-1.0, -0.5)):
-            mine = [(vector, abs(weight)) for vector, weight in self._examples if weight * sign > 0]
-            if not mine:
+            side = [(vector, abs(weight)) for vector, weight in self._examples if weight * sign > 0]
+            if not side:
                 continue
             best, mean = np.zeros_like(total), np.zeros_like(total)
-            heaviest, weights = max(weight for _, weight in mine), sum(weight for _, weight in mine)
-            for vector, weight in mine:
+            heaviest, weights = max(weight for _, weight in side), sum(weight for _, weight in side)
+            for vector, weight in side:
                 similarity = np.exp(-all_distances(vector, self._stored, rows) / self._scales)
                 np.maximum(best, np.float32(weight / heaviest) * similarity, out=best)
                 mean += np.float32(weight / weights) * similarity
@@ -149,14 +149,14 @@ def expert_features(
     shared: dict[str, _Similarities] = {}
     columns: dict[str, Any] = {}
     for expert in experts:
-        seen = [(np.asarray(one.vectors[expert.descriptor], dtype=np.float32), one.weight)
-                for one in examples if expert.descriptor in one.vectors]  # fmt: skip
-        if not seen or expert.descriptor not in stored:
+        weighted = [(np.asarray(example.vectors[expert.descriptor], dtype=np.float32), example.weight)
+                    for example in examples if expert.descriptor in example.vectors]  # fmt: skip
+        if not weighted or expert.descriptor not in stored:
             columns[expert.name] = _nothing
             continue
         if expert.descriptor not in shared:
             vectors = stored[expert.descriptor]
-            shared[expert.descriptor] = _Similarities(vectors, seen, scales[expert.descriptor])
+            shared[expert.descriptor] = _Similarities(vectors, weighted, scales[expert.descriptor])
         columns[expert.name] = partial(shared[expert.descriptor].column, _COLUMN_OF[expert.distance])
     return Features(columns, n_rows=n_items)
 

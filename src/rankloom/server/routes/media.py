@@ -95,30 +95,29 @@ def media_routes(context: Context) -> APIRouter:
         if not request.headers.get("content-type", "").lower().startswith(("image/", "application/octet-stream")):
             raise Refused(415, "send the bytes of a picture, with a Content-Type of image/...")
         part = None if region is None else _region(region)
-        data = await request.body()
-
-        def run() -> dict[str, str]:
-            try:
-                image = read_image(data, max_pixels=context.settings.upload_pixels)
-            except MediaError as error:
-                raise Refused(422, f"this picture cannot be used: {error}") from None
-            return {"picture": context.engine.upload(image, part)}
-
-        return await work.write(run)
+        return {"picture": await work.write(_upload, context, await request.body(), part)}
 
     @router.get("/pictures/{key}/thumbnail", response_class=Response)
     async def picture(request: Request, key: str = InPath(pattern=r"^[0-9A-Za-z_-]{1,100}$")) -> Response:
         """A picture that was sent, as a JPEG."""
-
-        def run() -> bytes:
-            try:
-                return context.engine.picture(key)
-            except (KeyError, ValueError):
-                raise Refused(404, "there is no such picture; send it again") from None
-
-        return _kept(request, f'"p{key}"', await work.read(run))
+        return _kept(request, f'"p{key}"', await work.read(_picture, context, key))
 
     return router
+
+
+def _upload(context: Context, data: bytes, region: tuple[float, float, float, float] | None) -> str:
+    try:
+        image = read_image(data, max_pixels=context.settings.upload_pixels)
+    except MediaError as error:
+        raise Refused(422, f"this picture cannot be used: {error}") from None
+    return context.engine.upload(image, region)
+
+
+def _picture(context: Context, key: str) -> bytes:
+    try:
+        return context.engine.picture(key)
+    except (KeyError, ValueError):
+        raise Refused(404, "there is no such picture; send it again") from None
 
 
 def _kept(request: Request, tag: str, data: bytes) -> Response:
