@@ -78,3 +78,23 @@ def rgb(collection, item):
 def like(*items, text=""):
     """A query by items."""
     return Query(text, tuple(Example(item=item) for item in items))
+
+
+def write_encoder(path, scale=1.0):
+    """An image encoder in ONNX: the mean color, times a number."""
+    import onnx
+    from onnx import helper
+
+    nodes = [
+        helper.make_node("GlobalAveragePool", ["pixels"], ["pooled"]),
+        helper.make_node("Flatten", ["pooled"], ["color"]),
+        helper.make_node("Mul", ["color", "scale"], ["embedding"]),
+    ]
+    graph = helper.make_graph(
+        nodes, "mean",
+        [helper.make_tensor_value_info("pixels", onnx.TensorProto.FLOAT, ["n", 3, 32, 32])],
+        [helper.make_tensor_value_info("embedding", onnx.TensorProto.FLOAT, ["n", 3])],
+        [helper.make_tensor("scale", onnx.TensorProto.FLOAT, [1], [scale])],
+    )  # fmt: skip
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    onnx.save(model, path)

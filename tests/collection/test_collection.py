@@ -30,6 +30,7 @@ from rankloom.collection.duplicates import near_pairs
 from rankloom.datasets import read_qrels
 from rankloom.descriptors import DESCRIPTORS, describe
 from rankloom.media import read_image
+from tests.archives import write_encoder
 
 FEW = ["color_layout", "edge_histogram"]
 
@@ -465,19 +466,7 @@ def test_many_threads_read_while_one_writes(collection, folder):
 
 
 def test_an_encoder_of_ones_own(collection, tmp_path):
-    onnx = pytest.importorskip("onnx")
-    helper, proto = onnx.helper, onnx.TensorProto
-    nodes = [
-        helper.make_node("GlobalAveragePool", ["pixels"], ["pooled"]),
-        helper.make_node("Flatten", ["pooled"], ["embedding"]),
-    ]
-    graph = helper.make_graph(
-        nodes, "mean",
-        [helper.make_tensor_value_info("pixels", proto.FLOAT, ["n", 3, 32, 32])],
-        [helper.make_tensor_value_info("embedding", proto.FLOAT, ["n", 3])],
-    )  # fmt: skip
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
-    onnx.save(model, tmp_path / "a.onnx")
+    write_encoder(tmp_path / "a.onnx")
     assert add_encoder(collection, "mean", tmp_path / "a.onnx") == 3
     os.unlink(tmp_path / "a.onnx")  # it was copied
     index(collection, workers=0)

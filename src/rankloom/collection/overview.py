@@ -108,8 +108,3 @@ def sample_texts(collection: Collection, most: int) -> Iterator[tuple[str, str]]
 def text_count(collection: Collection) -> int:
     """How many texts there are."""
     return int(collection.db.execute("SELECT count(*) FROM texts").fetchone()[0])
-
-
-def active_marks(collection: Collection) -> int:
-    """How many marks are active: given, and not undone."""
-    return int(collection.db.execute("SELECT count(*) FROM qrels WHERE undone IS NULL").fetchone()[0])

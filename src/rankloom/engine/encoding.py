@@ -56,9 +56,9 @@ class ExampleEncoder:
     def __init__(self, collection: Collection):
         self._collection = collection
         self._images: LRU[str, NDArray[Any]] = LRU(_REMEMBERED)
-        self._pictures: LRU[tuple[str, DescriberSettings], _Picture] = LRU(_REMEMBERED)
+        self._pictures: LRU[Any, _Picture] = LRU(_REMEMBERED)
         self._texts: LRU[tuple[str, str, str], NDArray[Any]] = LRU(_REMEMBERED)
-        self._describers: LRU[DescriberSettings, Describer] = LRU(2)
+        self._describers: LRU[Any, Describer] = LRU(2)
 
     def keyed(self, query: Query) -> Query:
         """The query with keys for pictures that are not items."""
@@ -137,12 +137,13 @@ class ExampleEncoder:
                 raise ValueError(f"there is no item {example.item}")
             return _Picture(snapshot.vectors_of(example.item - 1), float(snapshot.faces[example.item - 1]))
         assert example.picture is not None
-        settings = query_settings(self._collection, sorted(snapshot.vectors))
-        picture = self._pictures.get((example.picture, settings))
+        key = (example.picture, snapshot.state.descriptors)
+        picture = self._pictures.get(key)
         if picture is None:
+            settings = query_settings(self._collection, sorted(snapshot.vectors))
             image = self._images.get(example.picture)
             picture = self._kept(example.picture, settings) if image is None else self._described(image, settings)
-            self._pictures.put((example.picture, settings), picture)
+            self._pictures.put(key, picture)
         return picture
 
     def _kept(self, key: str, settings: DescriberSettings) -> _Picture:
@@ -158,10 +159,12 @@ class ExampleEncoder:
         return _Picture({**kept.vectors, **later.vectors}, kept.faces)
 
     def _described(self, image: NDArray[Any], settings: DescriberSettings) -> _Picture:
-        describer = self._describers.get(settings)
+        versions = {stored.name: stored.version for stored in self._collection.descriptors()}
+        key = (settings, *(versions.get(name) for name in settings.descriptors))
+        describer = self._describers.get(key)
         if describer is None:
             describer = Describer(settings)
-            self._describers.put(settings, describer)
+            self._describers.put(key, describer)
         description = describer.describe(image)
         # As they are kept: a picture looks the same now and after it was kept.
         vectors = {name: vector.astype(np.float16).astype(np.float32) for name, vector in description.vectors.items()}

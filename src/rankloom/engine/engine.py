@@ -185,7 +185,7 @@ class Engine:
             self.collection, kept.qid, [Mark(*mark) for mark in given], user,
             query=json.dumps(kept.to_json()), shown=list(shown),
         )  # fmt: skip
-        self._weights.view(snapshot, store=True)
+        self._weights.keep_up(snapshot)
         return numbers
 
     def prefer(self, query: Query, better: int, worse: int, user: str = "") -> int:

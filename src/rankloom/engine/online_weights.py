@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rankloom.collection import Collection, StoredMark, checkpoints
-from rankloom.collection.marks import asked, mark_pages, marks, undone_since
+from rankloom.collection.marks import asked, count_marks, mark_pages, marks, undone_since
 from rankloom.collection.query import Query
 from rankloom.core import LRU, FloatArray, IntArray
 from rankloom.rankers import OnlineRanker, make_ranker, ranker_from_json, ranker_to_json
@@ -178,6 +178,14 @@ class OnlineWeights:
     def see(self, phi: Phi) -> None:
         """Go on with more items; the basis of phi is the same."""
         self._phi = phi
+
+    @property
+    def n_behind(self) -> float:
+        """How many marks are not learned from yet; infinite if one was undone that was."""
+        _, undone = undone_since(self._collection, self._undo)
+        if any(mark <= self._last for mark in undone):
+            return float("inf")
+        return count_marks(self._collection, after=self._last)
 
     def catch_up(self, until: int | None = None, *, store: bool = False) -> bool:
         """Learn from marks that came since, and forget those that were undone. Returns whether anything changed.

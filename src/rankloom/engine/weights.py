@@ -24,6 +24,7 @@ from rankloom.engine.snapshot import Snapshot
 from rankloom.engine.view import View
 from rankloom.experts import prior_weights
 
+AT_ONCE = 2000  # marks that whoever marks may learn from
 _ENCODER_WEIGHT = 1.0
 _FACE_WEIGHT = 0.1
 
@@ -62,6 +63,17 @@ class WeightSource:
             if scorer is not None and scorer.linear_weights is not None:
                 scorer = None  # the online weights start from it
             return View(snapshot, {**online.weights, **locked}, dict(online.start), number, scorer)
+
+    def keep_up(self, snapshot: Snapshot) -> None:
+        """Learn from the latest marks and keep checkpoints, where that takes little; else the next search learns."""
+        if not self._lock.acquire(blocking=False):
+            return  # another thread is learning
+        try:
+            online = self._current(snapshot, learning_settings(self._collection))
+            if online.n_behind <= AT_ONCE:
+                online.catch_up(store=True)
+        finally:
+            self._lock.release()
 
     def state(self, snapshot: Snapshot) -> WeightState:
         """The weights of all experts: now, at the start, which are locked, and from how many marks."""

@@ -9,7 +9,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from rankloom import __version__
-from rankloom.collection.overview import active_marks
+from rankloom.collection.marks import count_marks
 from rankloom.server.context import Context
 from rankloom.server.errors import Refused
 from rankloom.server.guard import SESSION, USER, cookie, session_of, user_of
@@ -60,6 +60,6 @@ def _metrics(context: Context) -> str:
     return context.metrics.text(
         {
             "rankloom_items": ("Items.", len(context.collection)),
-            "rankloom_marks": ("Active marks.", active_marks(context.collection)),
+            "rankloom_marks": ("Active marks.", count_marks(context.collection)),
         }
     )

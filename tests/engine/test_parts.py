@@ -1,0 +1,143 @@
+"""What the parts of the engine promise: nothing written by searches, caches that hold, one describer, typed parts."""
+
+import hashlib
+import sqlite3
+
+import numpy as np
+import pytest
+
+from rankloom.collection import Mark, add_encoder, index
+from rankloom.collection.describing import load_encoder
+from rankloom.collection.query import Example, Query
+from rankloom.collection.settings import encoders_of
+from rankloom.engine import Engine, Explanation, Part, SearchOptions
+from tests.archives import alike, ids, like, rgb, write_encoder, write_pictures
+
+N = 48
+
+
+def contents(collection):
+    """A hash of every file of a collection but the database, and all rows of the database."""
+    files = {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(collection.folder.rglob("*"))
+        if path.is_file() and not path.name.startswith(("rankloom.db", "open.lock"))
+    }
+    with sqlite3.connect(collection.folder / "rankloom.db") as db:
+        return files, [*db.iterdump()]
+
+
+def test_searching_writes_nothing(changing, tmp_path):
+    engine = alike(changing)
+    engine.feedback(like(3), [Mark(item, float(item % 2)) for item in range(4, 40)])
+    engine.feedback(Query("boat"), [Mark(5, 1.0), Mark(6, 0.0)])
+    more = write_pictures(tmp_path / "more", 2, seed=4)
+    index(changing, [more], workers=0)
+    with changing.transaction() as db:  # as after a crash: everything that is derived is gone
+        for table in ("scales", "checkpoints"):
+            db.execute(f"DELETE FROM {table}")
+        db.execute("DELETE FROM meta WHERE key = 'counted'")
+    for name in ("texts.index", "tags.index", "neighbours.npz"):
+        (changing.folder / name).unlink(missing_ok=True)
+    before = contents(changing)
+    engine = alike(changing)
+    picture = Query("red", (Example(image=rgb(changing, 7)),))
+    options = SearchOptions(explain=True, collapse=True, diversity=0.3)
+    for query in (like(3), Query("boat"), picture, like(2, text="red -house")):
+        engine.search(query, 20, options)
+        engine.search(query, 20, SearchOptions(method="smooth"))
+        engine.suggest(query)
+        engine.compare(query, 1, 2)
+    engine.learning_curve()
+    assert engine.weight_state.n_marks == 38
+    assert contents(changing) == before
+
+
+def test_added_items_keep_weights_and_similarities(changing, tmp_path):
+    engine = alike(changing)
+    engine.feedback(like(3), [Mark(item, float(item % 2)) for item in range(4, 20)])
+    engine.search(like(3), N)
+    online = engine._weights.online(engine.snapshot())
+    index(changing, [write_pictures(tmp_path / "more", 3, seed=4, captions=False)], workers=0)
+    grown = engine.search(like(3), 2 * N)
+    assert engine._weights.online(engine.snapshot()) is online
+    assert len(grown) == N + 12
+    anew = alike(changing).search(like(3), 2 * N)
+    assert ids(grown) == ids(anew)
+    np.testing.assert_allclose([hit.score for hit in grown], [hit.score for hit in anew], rtol=1e-12)
+
+
+def test_a_doubled_collection_has_other_weights_at_once(changing, tmp_path):
+    engine = alike(changing)
+    engine.search(like(3))
+    online = engine._weights.online(engine.snapshot())
+    index(changing, [write_pictures(tmp_path / "more", 13, seed=4, captions=False)], workers=0)
+    assert engine._weights.online(engine.snapshot()) is not online
+
+
+@pytest.mark.parametrize("item", [1, 20, 48])
+def test_the_picture_of_an_item_is_described_as_the_item(original, item):
+    engine = alike(original)
+    by_item, by_picture = (
+        engine.rank(query, SearchOptions(diffusion=False)).scores
+        for query in (like(item), Query(examples=(Example(image=rgb(original, item)),)))
+    )
+    np.testing.assert_array_equal(by_item, by_picture)
+
+
+def test_an_encoder_is_loaded_once_while_its_file_stays(changing, tmp_path):
+    write_encoder(tmp_path / "a.onnx")
+    add_encoder(changing, "mean", tmp_path / "a.onnx")
+    index(changing, workers=0)
+    (options,) = encoders_of(changing).values()
+    engine = Engine(changing)
+    for item in (3, 9):
+        assert engine.search(Query(examples=(Example(image=rgb(changing, item)),)), 1)[0].id == item
+    loaded = load_encoder("mean", options)
+    engine.search(Query(examples=(Example(image=rgb(changing, 12)),)))
+    assert load_encoder("mean", options) is loaded
+    write_encoder(tmp_path / "b.onnx", scale=2.0)
+    add_encoder(changing, "mean", tmp_path / "b.onnx")
+    assert load_encoder("mean", options) is not loaded
+
+
+def test_explanations_are_typed_parts(changing):
+    engine = alike(changing)
+    engine.refresh()
+    query = like(3, text="red boat")
+    engine.feedback(query, [Mark(8, 1.0), Mark(30, 0.0)])
+    engine.prefer(query, 10, 11)
+    kinds = {}
+    for hit in engine.search(query, N, SearchOptions(explain=True)):
+        assert hit.why.total == pytest.approx(hit.score, abs=1e-6)
+        for part in hit.why:
+            kinds.setdefault(part.kind, set()).add(part.name)
+            if part.kind == "neighbour" or part.name.startswith(("like item", "unlike item")):
+                assert part.name.endswith(f" {part.item}")
+            else:
+                assert part.item is None
+    assert {"marked right", "marked wrong", "all marks", "like item 8", "unlike item 30"} <= kinds["mark"]
+    assert kinds["text"] == {"text.bm25"}
+    assert "like the examples" in kinds["example"]
+    assert "gist.l2" in kinds["expert"]
+    assert set(kinds) == {"expert", "text", "mark", "example", "neighbour"}
+
+
+def test_differences_of_explanations():
+    a = Explanation([Part("expert", "x", 1.0), Part("text", "y", 0.5)])
+    b = Explanation([Part("text", "y", 2.0), Part("mark", "like item 3", 0.25, 3)])
+    difference = a.minus(b)
+    assert difference == (
+        Part("text", "y", -1.5), Part("expert", "x", 1.0), Part("mark", "like item 3", -0.25, 3),
+    )  # fmt: skip
+    assert difference.total == pytest.approx(a.total - b.total)
+    assert a.minus(a).total == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [({"offset": -1}, "offset"), ({"diversity": 1.5}, "diversity"), ({"method": "magic"}, "unknown method 'magic'")],
+)
+def test_options_that_make_no_sense(options, says):
+    with pytest.raises(ValueError, match=says):
+        SearchOptions(**options)
