@@ -17,7 +17,7 @@ test: .venv/.test browser page
 	$(BIN)/lint-imports
 	$(PYTEST)
 
-# What takes long or a browser is left out: about a minute.
+# What takes long or a browser is left out: a minute and a half on two cores.
 quick: .venv/.test
 	$(PYTEST) -m "not slow and not browser"
 

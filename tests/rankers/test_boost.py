@@ -236,6 +236,7 @@ def test_packed_histograms_of_many_binary_and_constant_columns():
     assert len(assert_gains(np.ones((50, 4)), 15).edges) == 0
 
 
+@pytest.mark.slow
 def test_packed_histograms_of_more_values_than_16_bits_hold():
     random = np.random.default_rng(3)
     n = 66_000

@@ -43,7 +43,9 @@ VARIANTS = [
 
 
 @pytest.mark.parametrize("check", RANKER_CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("ranker", [*DEFAULTS, *VARIANTS], ids=str)
+@pytest.mark.parametrize(
+    "ranker", [*DEFAULTS, *(pytest.param(ranker, marks=pytest.mark.slow) for ranker in VARIANTS)], ids=str
+)
 def test_common_checks(ranker, check):
     check(ranker)
 

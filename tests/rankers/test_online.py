@@ -160,6 +160,7 @@ def test_state_does_not_grow_with_the_stream(tmp_path):
     assert sizes[0] == sizes[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ranker", RANKERS, ids=str)
 def test_tables_of_either_width_and_on_disk(ranker, tmp_path):
     X, pairs, _ = stream(3)
