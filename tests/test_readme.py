@@ -45,6 +45,7 @@ def path(tmp_path):
     return f"{script.parent}{os.pathsep}{os.environ['PATH']}"
 
 
+@pytest.mark.slow
 def test_the_session_in_the_shell(tmp_path, path):
     steps = session()
     assert [command.split()[1] for command, _ in steps if command.startswith("rankloom ")] == [

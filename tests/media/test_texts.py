@@ -258,13 +258,13 @@ class TestBounds:
     def test_json_sidecar(self, tmp_path: Path) -> None:
         words = [chr(0x4E00 + n // 1000) + chr(0x4E00 + n % 1000) for n in range(300_000)]
         (tmp_path / "a.json").write_text(json.dumps({"tags": words}, ensure_ascii=False), encoding="utf-8")
-        texts, lines = self.judgements(tmp_path / "a.jpg")
+        texts, lines = self.told(tmp_path / "a.jpg")
         assert texts == words[:200]
         assert lines == ["a.json: 299,800 more texts left out, the limit is 200 of 50,000 characters"]
 
     def test_long_text_sidecar(self, tmp_path: Path) -> None:
         (tmp_path / "a.txt").write_text("long " * 100_000)
-        texts, lines = self.judgements(tmp_path / "a.jpg")
+        texts, lines = self.told(tmp_path / "a.jpg")
         assert [len(text) for text in texts] == [10_000]
         assert lines == ["a.txt: a text of 500,000 characters was cut to 10,000"]
 
@@ -272,20 +272,20 @@ class TestBounds:
         items = "".join(f"<rdf:li>word{n}</rdf:li>" for n in range(9000))
         packet = f"<x {DC}><dc:subject><rdf:Bag>{items}</rdf:Bag></dc:subject></x>"
         (tmp_path / "a.webp").write_bytes(encoded("WEBP", xmp=packet.encode()))
-        texts, lines = self.judgements(tmp_path / "a.webp")
+        texts, lines = self.told(tmp_path / "a.webp")
         assert texts == [f"word{n}" for n in range(200)]
         assert lines == ["its metadata: 8,800 more texts left out, the limit is 200 of 50,000 characters"]
 
     def test_characters(self, tmp_path: Path) -> None:
         (tmp_path / "a.json").write_text(json.dumps({"captions": [f"{n} " + "word " * 1000 for n in range(100)]}))
-        texts, lines = self.judgements(tmp_path / "a.jpg")
+        texts, lines = self.told(tmp_path / "a.jpg")
         assert sum(map(len, texts)) == 50_000
         assert lines == ["a.json: 90 more texts left out, the limit is 200 of 50,000 characters"]
 
     def test_broken_sidecars_are_told(self, tmp_path: Path) -> None:
         (tmp_path / "a.json").write_text("{broken")
         (tmp_path / "a.txt").write_bytes(b"x" * 5_000_000)
-        texts, lines = self.judgements(tmp_path / "a.jpg")
+        texts, lines = self.told(tmp_path / "a.jpg")
         assert texts == []
         assert lines[0].startswith("a.txt beside it was not read: a text file of 5,000,000 bytes is longer than")
         assert lines[1].startswith("a.json beside it was not read: Expecting")
@@ -294,7 +294,7 @@ class TestBounds:
     def test_names_as_long_as_they_can_be(self, tmp_path: Path) -> None:
         path = tmp_path / ("n" * 251 + ".jpg")  # the names of its sidecars would be too long
         path.write_bytes(encoded())
-        assert self.judgements(path) == (["n" * 251], [])
+        assert self.told(path) == (["n" * 251], [])
 
 
 class TestSubtitles:

@@ -19,7 +19,7 @@ from PIL import Image
 
 from rankloom.cli import main
 from rankloom.collection import Collection
-from rankloom.engine import Engine, SearchOptions
+from rankloom.engine import Engine
 from rankloom.server import ServerSettings
 from rankloom.server.guard import HEADERS, READING
 from rankloom.server.settings import Rate
@@ -636,7 +636,7 @@ def test_too_many_searches_are_told_to_wait(folder):
 
         def search(self, *args, **kwargs):
             self.gate.wait(300)
-            return super().search(*args, options=SearchOptions(**kwargs))
+            return super().search(*args, **kwargs)
 
     with client(folder, engine=Slow, searches=1, waiting=1) as web, ThreadPoolExecutor(2) as pool:
         slow = [pool.submit(web.post, "/api/search", json={"query": WORDS}) for _ in range(2)]
