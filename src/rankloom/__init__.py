@@ -24,20 +24,9 @@ _HOMES = {
 }
 
 __all__ = [
-    "Collection",
-    "Engine",
-    "Example",
-    "Features",
-    "Filters",
-    "Mark",
-    "Query",
-    "RankingData",
-    "__version__",
-    "compare",
-    "evaluate",
-    "load_ranker",
-    "make_ranker",
-]
+    "Collection", "Engine", "Example", "Features", "Filters", "Mark", "Query", "RankingData", "__version__",
+    "compare", "evaluate", "load_ranker", "make_ranker",
+]  # fmt: skip
 
 if TYPE_CHECKING:
     from rankloom.collection import Collection, Mark

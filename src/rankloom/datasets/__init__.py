@@ -10,18 +10,6 @@ from rankloom.datasets.tables import load, load_table, save, save_table
 from rankloom.datasets.trec import align, read_qrels, read_run, write_qrels, write_run
 
 __all__ = [
-    "align",
-    "iter_letor",
-    "load",
-    "load_letor",
-    "load_table",
-    "make_ranking",
-    "make_weak_models",
-    "read_qrels",
-    "read_run",
-    "save",
-    "save_letor",
-    "save_table",
-    "write_qrels",
-    "write_run",
-]
+    "align", "iter_letor", "load", "load_letor", "load_table", "make_ranking", "make_weak_models", "read_qrels",
+    "read_run", "save", "save_letor", "save_table", "write_qrels", "write_run",
+]  # fmt: skip

@@ -18,22 +18,7 @@ from rankloom.descriptors.semantic import SemanticNetwork, Semantics, semantic_n
 from rankloom.descriptors.words import Vocabulary, train_vocabulary
 
 __all__ = [
-    "CLASSICAL",
-    "DESCRIPTORS",
-    "PRESETS",
-    "Descriptor",
-    "Image",
-    "Prepared",
-    "SemanticNetwork",
-    "Semantics",
-    "Vector",
-    "Vocabulary",
-    "describe",
-    "get_descriptor",
-    "hamming",
-    "hash_number",
-    "prepare",
-    "semantic_network",
-    "train_vocabulary",
-    "words_descriptor",
-]
+    "CLASSICAL", "DESCRIPTORS", "PRESETS", "Descriptor", "Image", "Prepared", "SemanticNetwork", "Semantics",
+    "Vector", "Vocabulary", "describe", "get_descriptor", "hamming", "hash_number", "prepare", "semantic_network",
+    "train_vocabulary", "words_descriptor",
+]  # fmt: skip

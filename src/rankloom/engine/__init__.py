@@ -12,18 +12,6 @@ from rankloom.engine.options import METHODS, SearchOptions
 from rankloom.engine.results import Results, SearchHit
 
 __all__ = [
-    "CONCEPT",
-    "FACES",
-    "METHODS",
-    "TAGS",
-    "TEXT",
-    "Engine",
-    "Explanation",
-    "Model",
-    "Part",
-    "Results",
-    "SavedSearch",
-    "SearchHit",
-    "SearchOptions",
-    "WeightState",
-]
+    "CONCEPT", "FACES", "METHODS", "TAGS", "TEXT", "Engine", "Explanation", "Model", "Part", "Results",
+    "SavedSearch", "SearchHit", "SearchOptions", "WeightState",
+]  # fmt: skip

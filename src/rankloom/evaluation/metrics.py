@@ -31,19 +31,9 @@ from rankloom.evaluation.significance import Comparison, compare_values
 from rankloom.groups import check_finite, check_grades, group_rows
 
 __all__ = [
-    "DISCOUNTS",
-    "GAINS",
-    "METRICS",
-    "POLICIES",
-    "Comparison",
-    "Metric",
-    "Policy",
-    "QueryValues",
-    "compare",
-    "evaluate",
-    "evaluate_queries",
-    "parse_metric",
-]
+    "DISCOUNTS", "GAINS", "METRICS", "POLICIES", "Comparison", "Metric", "Policy", "QueryValues", "compare",
+    "evaluate", "evaluate_queries", "parse_metric",
+]  # fmt: skip
 
 
 def _finish(value: FloatArray, empty: NDArray[np.bool_], policy: Policy, natural: float | None = None) -> FloatArray:

@@ -9,16 +9,6 @@ from rankloom.experiments.quality import CollectionQuality, evaluate_collection,
 from rankloom.experiments.users import STRATEGIES, UserTrial, simulate_users
 
 __all__ = [
-    "STRATEGIES",
-    "CollectionQuality",
-    "CutoffQuality",
-    "LabeledCollection",
-    "UserTrial",
-    "evaluate_collection",
-    "fit_cutoff",
-    "judge_cutoff",
-    "learned_weights",
-    "load_labeled",
-    "search_lists",
-    "simulate_users",
-]
+    "STRATEGIES", "CollectionQuality", "CutoffQuality", "LabeledCollection", "UserTrial", "evaluate_collection",
+    "fit_cutoff", "judge_cutoff", "learned_weights", "load_labeled", "search_lists", "simulate_users",
+]  # fmt: skip

@@ -13,22 +13,7 @@ from rankloom.media.texts import Text, texts_of
 from rankloom.media.videos import KeyFrame, Shot, read_shots
 
 __all__ = [
-    "PICTURES",
-    "VIDEOS",
-    "Cue",
-    "KeyFrame",
-    "MediaError",
-    "MediaFile",
-    "Shot",
-    "Text",
-    "find_files",
-    "kind_of",
-    "read_captions",
-    "read_image",
-    "read_shots",
-    "read_subtitles",
-    "spread_cues",
-    "subtitles_of",
-    "texts_of",
+    "PICTURES", "VIDEOS", "Cue", "KeyFrame", "MediaError", "MediaFile", "Shot", "Text", "find_files", "kind_of",
+    "read_captions", "read_image", "read_shots", "read_subtitles", "spread_cues", "subtitles_of", "texts_of",
     "words_of_name",
-]
+]  # fmt: skip

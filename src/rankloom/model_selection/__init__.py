@@ -18,16 +18,6 @@ from rankloom.model_selection.selection import (
 from rankloom.model_selection.splitters import QueryKFold, QueryShuffleSplit
 
 __all__ = [
-    "GRIDS",
-    "Fold",
-    "FoldResults",
-    "QueryKFold",
-    "QueryShuffleSplit",
-    "Selection",
-    "compare_folds",
-    "default_grid",
-    "make_fold",
-    "query_folds",
-    "read_folds",
-    "select",
-]
+    "GRIDS", "Fold", "FoldResults", "QueryKFold", "QueryShuffleSplit", "Selection", "compare_folds", "default_grid",
+    "make_fold", "query_folds", "read_folds", "select",
+]  # fmt: skip
