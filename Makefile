@@ -23,9 +23,10 @@ quick: .venv/.test
 
 # ESLint, types and unit tests of the page's modules; Node.js is not needed for anything else.
 page:
-	@if node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null && command -v npm >/dev/null; \
+	@if node -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 20 || (a == 20 && b > 18) ? 0 : 1)' 2>/dev/null \
+	    && command -v npm >/dev/null; \
 	  then $(MAKE) -s --no-print-directory node_modules/.installed && npm run --silent check; \
-	  else echo "no Node.js 20 with npm here: the checks of the page's modules are left out"; fi
+	  else echo "no Node.js from 20.19 on with npm here: the checks of the page's modules are left out"; fi
 
 node_modules/.installed: package.json
 	npm install --no-audit --no-fund --loglevel=error
