@@ -80,10 +80,10 @@ export class Marking {
     if (readOnly) return;
     try {
       const { undone } = await this.deliver("undo", id ? { mark: id } : { query: forServer(query) });
-      if (undone === null) return this.speech.toast("There is no mark to take back in this search.");
+      if (undone === null) return this.speech.toast("There is no mark to undo in this search.");
       this.store.update({ changes: this.store.state.changes + 1 });
       await this.afterMarks();
-      this.speech.toast("The mark is taken back");
+      this.speech.toast("The mark is undone");
     } catch (error) {
       this.speech.toast(/** @type {Error} */ (error).message, "bad");
     }
