@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable
 from time import monotonic
 
+from rankloom.core import LRU
 from rankloom.server.settings import Rate
 
 
@@ -31,18 +31,16 @@ class Buckets:
     """
 
     def __init__(self, rate: Rate, clients: int = 10_000, clock: Callable[[], float] = monotonic):
-        self.rate, self.clients, self.clock = rate, clients, clock
-        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()  # what is in it, and when that was
+        self.rate, self.clock = rate, clock
+        self._buckets: LRU[str, tuple[float, float]] = LRU(clients)  # what is in it, and when that was
         self._guard = threading.Lock()
 
     def take(self, client: str) -> float:
         """Take one out; returns 0, or the seconds to wait if there is none."""
         now = self.clock()
         with self._guard:
-            left, at = self._buckets.pop(client, (float(self.rate.burst), now))
+            left, at = self._buckets.get(client) or (float(self.rate.burst), now)
             left = min(float(self.rate.burst), left + (now - at) * self.rate.per_second)
             wait = 0.0 if left >= 1.0 else (1.0 - left) / self.rate.per_second
-            self._buckets[client] = (left if wait else left - 1.0, now)
-            if len(self._buckets) > self.clients:
-                self._buckets.popitem(last=False)
+            self._buckets.put(client, (left if wait else left - 1.0, now))
         return wait
