@@ -28,8 +28,8 @@ def soft_background(c: Canvas, tones: list[Color] | None = None) -> None:
     cloud = c.noise(2.2, 3)
     c.image[:] = ramp([scaled(base[0], 0.6), base[0], base[1], mix(base[1], (1, 1, 0.85), 0.35)], cloud)
     for _ in range(c.whole(0, 14)):
-        x, y, r = c.between(0, 1) * c.width, c.between(0, 1) * c.height, c.side * c.between(0.03, 0.1)
-        c.ellipse(x, y, r, None, mix(base[1], (1, 1, 0.9), 0.6), opacity=c.between(0.08, 0.3), blur=r * 0.12)
+        x, y, r = c.x(), c.y(), c.length(0.03, 0.1)
+        c.disc(x, y, r, mix(base[1], (1, 1, 0.9), 0.6), opacity=c.between(0.08, 0.3), blur=r * 0.12)
 
 
 def flower(c: Canvas) -> None:
@@ -37,7 +37,7 @@ def flower(c: Canvas) -> None:
     soft_background(c)
     name = c.pick(["red", "yellow", "blue", "white", "pink", "purple", "orange"])
     c.note(colour=name)
-    x, y, size = c.between(0.35, 0.65) * c.width, c.between(0.35, 0.6) * c.height, c.side * c.between(0.24, 0.42)
+    x, y, size = c.x(0.35, 0.65), c.y(0.35, 0.6), c.length(0.24, 0.42)
     stem = c.pick(GREENS)
     bend = c.between(-0.3, 0.3) * size
     c.stroke(
@@ -104,12 +104,7 @@ def autumn_leaves(c: Canvas) -> None:
     size = c.side * {4: 0.24, 8: 0.2, 16: 0.16, 30: 0.14}[count]
     for _ in range(count):
         shape = c.pick([_maple, _oak, _beech])(c)
-        x, y, angle, scale = (
-            c.between(0, 1) * c.width,
-            c.between(0, 1) * c.height,
-            c.between(0, 6.3),
-            size * c.between(0.7, 1.2),
-        )
+        x, y, angle, scale = (c.x(), c.y(), c.between(0, 6.3), size * c.between(0.7, 1.2))
         _leaf(c, shape, x, y, angle, scale, c.vary(c.pick(tones), 0.05))
     c.note(detail="fallen leaves")
 
@@ -154,7 +149,7 @@ def butterfly(c: Canvas) -> None:
     soft_background(c)
     name = c.pick(["orange", "blue", "yellow", "white", "red", "purple", "turquoise", "brown"])
     c.note(colour=name)
-    x, y, size = c.between(0.35, 0.65) * c.width, c.between(0.35, 0.6) * c.height, c.side * c.between(0.24, 0.38)
+    x, y, size = c.x(0.35, 0.65), c.y(0.35, 0.6), c.length(0.24, 0.38)
     angle = c.between(-0.7, 0.7)
     if c.chance(0.6):
         bloom = NAMED[c.pick(["pink", "purple", "yellow", "white", "red"])]
@@ -211,7 +206,7 @@ def _wings(c: Canvas, x: float, y: float, size: float, angle: float, color: Colo
 def mushrooms(c: Canvas) -> None:
     """Mushrooms in moss or fallen leaves."""
     soft_background(c)
-    floor = c.height * c.between(0.72, 0.88)
+    floor = c.y(0.72, 0.88)
     moss = c.pick([(0.30, 0.42, 0.14), (0.36, 0.26, 0.16), (0.22, 0.32, 0.20), (0.55, 0.34, 0.14)])
     tuft = c.noise(30, 3)
     _, y = c.grid()
@@ -222,7 +217,7 @@ def mushrooms(c: Canvas) -> None:
     c.note(colour=name, count=str(count))
     for _ in range(count):
         size = c.side * (c.between(0.26, 0.4) if count < 3 else c.between(0.14, 0.24))
-        x, foot = c.between(0.2, 0.8) * c.width, floor + c.side * c.between(0.02, 0.1)
+        x, foot = c.x(0.2, 0.8), floor + c.length(0.02, 0.1)
         _mushroom(c, x, foot, size, c.vary(NAMED[name], 0.04))
     blades = c.rng.random((60, 3))
     grass = [

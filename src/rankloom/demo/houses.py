@@ -30,12 +30,12 @@ class _Plan:
 
 def house(c: Canvas) -> None:
     """A house with roof, door and windows in a garden."""
-    horizon = c.height * c.between(0.6, 0.75)
+    horizon = c.y(0.6, 0.75)
     mood = sky(c, ANY, horizon=horizon)
     green = c.pick([(0.34, 0.52, 0.22), (0.50, 0.54, 0.24), (0.90, 0.92, 0.96), (0.30, 0.44, 0.26)])
     hills(c, mood, green, horizon - 0.03 * c.side, layers=3, height=0.1)
-    x, foot = c.between(0.3, 0.7) * c.width, horizon + c.side * c.between(0.08, 0.16)
-    size = c.side * c.between(0.2, 0.32)
+    x, foot = c.x(0.3, 0.7), horizon + c.length(0.08, 0.16)
+    size = c.length(0.2, 0.32)
     for _ in range(c.whole(0, 3)):
         side = c.pick([-1, 1])
         tree_crown(
@@ -124,4 +124,4 @@ def _openings(c: Canvas, p: _Plan, mood: Mood) -> None:
     door = mood.lit(NAMED[c.pick(["brown", "red", "blue", "green"])])
     c.polygon(p.place(box(-size * 0.13, -size * 0.46, size * 0.13, 0)), door)
     knob = p.place(np.asarray([[size * 0.08, -size * 0.22]]))[0]
-    c.ellipse(knob[0], knob[1], size * 0.018, None, (0.95, 0.85, 0.5))
+    c.disc(knob[0], knob[1], size * 0.018, (0.95, 0.85, 0.5))

@@ -160,7 +160,7 @@ def mosaic(c: Canvas) -> None:
     points = np.clip(points, 0, [c.width - 1, c.height - 1]).astype(np.float32)
     away, owner = _cells(c, points)
     palette = _palette(c)
-    cx, cy = c.between(0.2, 0.8) * c.width, c.between(0.2, 0.8) * c.height
+    cx, cy = c.x(0.2, 0.8), c.y(0.2, 0.8)
     px, py = points[:, 0] - cx, points[:, 1] - cy
     design = c.pick(
         [

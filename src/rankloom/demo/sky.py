@@ -102,7 +102,7 @@ def moon(c: Canvas, x: float, y: float, radius: float) -> None:
     face = ramp([(0.72, 0.72, 0.70), (0.98, 0.97, 0.92)], np.clip(maria * 1.4, 0, 1))
     phase = c.between(-1.0, 1.0)
     if c.chance(0.5):
-        c.ellipse(x, y, radius, None, face)
+        c.disc(x, y, radius, face)
         return
     turn = np.linspace(-np.pi / 2, np.pi / 2, 40)
     edge = np.stack([x + radius * np.cos(turn), y + radius * np.sin(turn)], axis=1)

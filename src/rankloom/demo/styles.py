@@ -81,7 +81,7 @@ def _smear(c: Canvas, reach: float, cells: float) -> None:
 
 def _brush(c: Canvas) -> None:
     """Short strokes: every cell takes the colour of its middle, and is shaded along one direction."""
-    cell = c.side * c.between(0.009, 0.018)
+    cell = c.length(0.009, 0.018)
     angle = c.between(0, pi)
     x, y = c.grid()
     u, v = x * cos(angle) + y * sin(angle), -x * sin(angle) + y * cos(angle)
@@ -105,7 +105,7 @@ def _pixels(c: Canvas) -> None:
 def _halftone(c: Canvas) -> None:
     """Dots of ink on paper, larger where it is darker."""
     x, y = c.grid()
-    angle, pitch = c.between(0, pi / 2), c.side * c.between(0.014, 0.024)
+    angle, pitch = c.between(0, pi / 2), c.length(0.014, 0.024)
     u, v = (x * cos(angle) + y * sin(angle)) * (pi / pitch), (y * cos(angle) - x * sin(angle)) * (pi / pitch)
     screen = 0.5 + 0.25 * (np.cos(2 * u) + np.cos(2 * v))
     ink = np.clip((cv2.GaussianBlur(_gray(c), (0, 0), 1.0) - screen) * 5 + 0.5, 0, 1)

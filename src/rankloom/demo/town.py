@@ -12,10 +12,10 @@ from rankloom.demo.sky import ANY, DAY, Mood, hills, moon, ridge, sea, sky
 
 def skyline(c: Canvas) -> None:
     """Towers in depth with lit windows, often mirrored in water."""
-    base = c.height * c.between(0.7, 1.0)
+    base = c.y(0.7, 1.0)
     mood = sky(c, ("night", "night", "dusk", "dusk", "sunset", "overcast", "golden evening", "clear day"), horizon=base)
     if mood.dark and c.chance(0.6):
-        moon(c, c.between(0.1, 0.9) * c.width, c.between(0.1, 0.3) * c.height, c.side * c.between(0.04, 0.08))
+        moon(c, c.x(0.1, 0.9), c.y(0.1, 0.3), c.length(0.04, 0.08))
     tone = c.pick([(0.16, 0.18, 0.26), (0.26, 0.20, 0.28), (0.30, 0.27, 0.25), (0.14, 0.22, 0.26)])
     glass = c.pick([(1.0, 0.82, 0.45), (1.0, 0.70, 0.40), (0.85, 0.92, 1.0), (1.0, 0.88, 0.66)])
     lights = 0.75 if mood.dark else 0.55 if mood.name in ("dusk", "sunset") else 0.12
@@ -23,9 +23,9 @@ def skyline(c: Canvas) -> None:
     for layer in range(3):
         near = (layer + 1) / 3
         color = scaled(mood.lit(tone, 0.7 * (1 - near)), 1.0 if mood.dark or lights > 0.5 else 1.6)
-        x = -c.between(0, 0.1) * c.side
+        x = -c.length(0, 0.1)
         while x < c.width:
-            width = c.side * c.between(0.06, 0.16)
+            width = c.length(0.06, 0.16)
             height = c.side * tall * c.between(0.3, 1.0) * (1.15 - 0.4 * near)
             _tower(c, x, base, width, height, c.vary(color, 0.015), (glass, lights * (0.4 + 0.6 * near)))
             x += width * c.between(0.9, 1.5)
@@ -76,7 +76,7 @@ def _mirror(c: Canvas, base: float, mood: Mood) -> None:
 
 def windmill(c: Canvas) -> None:
     """A mill with four sails, in a field."""
-    horizon = c.height * c.between(0.68, 0.85)
+    horizon = c.y(0.68, 0.85)
     mood = sky(c, ANY, horizon=horizon)
     hills(
         c,
@@ -88,8 +88,8 @@ def windmill(c: Canvas) -> None:
     )
     if c.chance(0.3):
         sea(c, mood, c.height * 0.93)
-    x, foot = c.between(0.3, 0.7) * c.width, horizon + c.side * c.between(0.02, 0.10)
-    size = c.side * c.between(0.3, 0.46)
+    x, foot = c.x(0.3, 0.7), horizon + c.length(0.02, 0.10)
+    size = c.length(0.3, 0.46)
     name = c.pick(["white", "brown", "red", "green", "blue"])
     c.note(colour=name)
     wall, cap = (
@@ -127,7 +127,7 @@ def _sails(c: Canvas, x: float, y: float, reach: float, mood: Mood) -> None:
         bars += [turned([[0.2, at], [1, at * 1.1]], x, y, reach, angle) for at in (0.02, 0.11, 0.21)]
         c.strokes(bars, max(reach * 0.012, 1), wood)
         c.stroke(turned([[0, 0], [1.02, 0]], x, y, reach, angle), max(reach * 0.03, 1.5), wood)
-    c.ellipse(x, y, reach * 0.05, None, scaled(wood, 0.8))
+    c.disc(x, y, reach * 0.05, scaled(wood, 0.8))
 
 
 def umbrellas(c: Canvas) -> None:
@@ -149,7 +149,7 @@ def _parasols(c: Canvas, count: int) -> None:
         c.stroke(line, c.side * 0.03, (1, 1, 1), opacity=0.7, blur=2)
     c.note(detail="beach", time="clear day")
     for _ in range(count + c.whole(0, 4)):
-        x, y, radius = c.between(0.1, 0.9) * c.width, c.between(0.2, 0.9) * c.height, c.side * c.between(0.11, 0.2)
+        x, y, radius = c.x(0.1, 0.9), c.y(0.2, 0.9), c.length(0.11, 0.2)
         name, n, turn = c.pick(list(NAMED)), c.pick([8, 10, 12]), c.between(0, 1)
         c.note(colour=name)
         second = c.pick([(0.97, 0.96, 0.92), c.pick(c.pick(PALETTES))])
@@ -164,14 +164,14 @@ def _parasols(c: Canvas, count: int) -> None:
             rim = np.stack([x + radius * np.cos(a) * [1, 0.93, 1], y + radius * np.sin(a) * [1, 0.93, 1]], 1)
             shade = 0.92 + 0.16 * np.cos(a[1] + 2.2)
             c.polygon([[x, y], *rim], scaled(NAMED[name] if k % 2 else second, float(shade)))
-        c.ellipse(x, y, radius * 0.06, None, (0.95, 0.95, 0.92))
+        c.disc(x, y, radius * 0.06, (0.95, 0.95, 0.92))
 
 
 def _in_the_rain(c: Canvas, count: int) -> None:
-    floor = c.height * c.between(0.6, 0.8)
+    floor = c.y(0.6, 0.8)
     mood = sky(c, (*DAY, "dusk", "night", "storm"), horizon=floor)
     wet = mood.lit((0.42, 0.44, 0.48))
-    glow = [(c.between(0, 1) * c.width, c.between(0.2, 0.9) * floor, c.side * c.between(0.02, 0.07)) for _ in range(18)]
+    glow = [(c.x(), c.between(0.2, 0.9) * floor, c.length(0.02, 0.07)) for _ in range(18)]
     for x, y, r in glow:
         c.glow(x, y, r, c.pick([(1, 0.8, 0.4), (0.5, 0.7, 1.0), (1, 0.45, 0.4), (0.6, 1.0, 0.7)]), 0.4)
     shine = c.noise(10, 4, stretch=3)
@@ -184,8 +184,8 @@ def _in_the_rain(c: Canvas, count: int) -> None:
         size = c.side * (c.between(0.22, 0.34) if count < 3 else c.between(0.12, 0.2))
         name = c.pick(list(NAMED))
         c.note(colour=name)
-        _umbrella(c, c.between(0.2, 0.8) * c.width, floor - size * c.between(0.2, 0.9), size, mood.lit(NAMED[name]))
-    slant = c.between(-0.04, 0.04) * c.side
+        _umbrella(c, c.x(0.2, 0.8), floor - size * c.between(0.2, 0.9), size, mood.lit(NAMED[name]))
+    slant = c.length(-0.04, 0.04)
     x, y = c.rng.random((2, 130))
     y = (y + 1.2 * c.time) % 1.0
     drops = [
