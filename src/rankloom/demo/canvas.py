@@ -262,6 +262,11 @@ class Frame:
         """Fill a polygon; `look` is the opacity and the blur."""
         self.canvas.polygon(self.points(shape), paint, **look)
 
+    def disc(self, x: float, y: float, radius: float, paint: Paint, **look: float) -> None:
+        """Fill a circle around a point of the shape, its radius in pixels."""
+        middle = self.points([[x, y]])[0]
+        self.canvas.disc(middle[0], middle[1], radius, paint, **look)
+
     def stroke(self, line: Points, width: float, paint: Paint, **look: float) -> None:
         """Draw a line, `width` pixels thick."""
         self.canvas.stroke(self.points(line), width, paint, **look)
@@ -317,11 +322,6 @@ def arc(x: float, y: float, rx: float, ry: float) -> Array:
     """Points along the half of an ellipse below its middle, from right to left; a negative `ry` turns it up."""
     turn = np.linspace(0, np.pi, 40)
     return np.stack([x + rx * np.cos(turn), y + ry * np.sin(turn)], axis=1)
-
-
-def turned(points: Points, x: float, y: float, scale: float = 1.0, angle: float = 0.0, flip: float = 1.0) -> Array:
-    """Points of a shape."""
-    return Frame(None, x, y, scale, angle, flip).points(points)
 
 
 def smooth(points: Points, n: int = 60, *, closed: bool = True) -> Array:

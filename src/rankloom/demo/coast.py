@@ -207,6 +207,5 @@ def _one_fish(c: Canvas, x: float, y: float, size: float, name: str) -> None:
         rear = [[a + 0.07, reach], [a + 0.18, 0], [a + 0.07, -reach]]
         at.polygon(smooth([*front, *rear], 30), mix(fin, (1, 1, 1), 0.15), opacity=0.85)
     at.polygon(smooth([[-0.25, 0.1], [0.15, 0.0], [0.2, 0.3]], 20), fin, opacity=0.9)
-    eye = at.points([[-0.66, -0.1]])[0]
-    c.disc(*eye, size * 0.1, (0.98, 0.97, 0.9))
-    c.disc(*eye, size * 0.055, (0.05, 0.05, 0.08))
+    at.disc(-0.66, -0.1, size * 0.1, (0.98, 0.97, 0.9))
+    at.disc(-0.66, -0.1, size * 0.055, (0.05, 0.05, 0.08))

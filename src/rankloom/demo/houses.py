@@ -84,5 +84,4 @@ def _openings(c: Canvas, p: _Plan, mood: Mood) -> None:
         p.at.strokes([[[a, b - s], [a, b + s]], [[a - s, b], [a + s, b]]], max(size * 0.02, 1), trim)
     door = mood.lit(NAMED[c.pick(["brown", "red", "blue", "green"])])
     p.at.polygon(box(-size * 0.13, -size * 0.46, size * 0.13, 0), door)
-    knob = p.at.points([[size * 0.08, -size * 0.22]])[0]
-    c.disc(*knob, size * 0.018, (0.95, 0.85, 0.5))
+    p.at.disc(size * 0.08, -size * 0.22, size * 0.018, (0.95, 0.85, 0.5))

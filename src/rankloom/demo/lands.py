@@ -90,10 +90,9 @@ def _trunks(c: Canvas, leaf: Color) -> None:
             x, half = c.x(), c.length(0.006, 0.018) * (0.4 + 1.5 * near)
             lean = c.length(-0.04, 0.04)
             tone = mood.lit(c.vary(bark, 0.03), 0.72 * (1 - near))
-            c.polygon(
-                [[x - half, foot], [x + half, foot], [x + lean + half * 0.7, -5], [x + lean - half * 0.7, -5]], tone
-            )
-            c.polygon([[x, foot], [x + half, foot], [x + lean + half * 0.7, -5], [x + lean, -5]], scaled(tone, 0.7))
+            tip = [x + lean + half * 0.7, -5]
+            c.polygon([[x - half, foot], [x + half, foot], tip, [x + lean - half * 0.7, -5]], tone)
+            c.polygon([[x, foot], [x + half, foot], tip, [x + lean, -5]], scaled(tone, 0.7))
         c.polygon(below(c, line), ramp([scaled(earth, 0.6), earth, scaled(earth, 1.3)], ground))
         crown = [c.x() for _ in range(6)]
         for x in crown:
@@ -106,9 +105,8 @@ def _beams(c: Canvas) -> None:
     shapes = []
     for _ in range(6):
         start, width = x + c.length(-0.5, 0.5), c.length(0.02, 0.09)
-        shapes.append(
-            [[start, -5], [start + width * 0.5, -5], [start + slant + width * 2, c.height], [start + slant, c.height]]
-        )
+        end = start + slant
+        shapes.append([[start, -5], [start + width * 0.5, -5], [end + width * 2, c.height], [end, c.height]])
     c.polygons(shapes, (1.0, 0.95, 0.72), opacity=c.between(0.12, 0.25), blur=c.side * 0.02)
 
 
@@ -151,9 +149,8 @@ def snowy_hills(c: Canvas) -> None:
         base = horizon + (c.height - horizon) * (0.25 + 0.7 * near)
         height = c.side * (0.10 + 0.35 * near) * c.between(0.7, 1.2)
         x = c.x()
-        c.ellipse(
-            x + height * 0.2, base, height * 0.35, height * 0.05, scaled(mood.stops[0], 0.7), opacity=0.35, blur=2
-        )
+        shade = scaled(mood.stops[0], 0.7)
+        c.ellipse(x + height * 0.2, base, height * 0.35, height * 0.05, shade, opacity=0.35, blur=2)
         conifer(c, x, base, height, mood.lit(pine, 0.5 * (1 - near)), snow=c.between(0.3, 0.9))
     if c.chance(0.75):
         _falling_snow(c)
@@ -212,12 +209,8 @@ def _blossoms(c: Canvas, base: float, size: float, tone: Color, green: Color) ->
 def rainbow(c: Canvas) -> None:
     """A bow, sometimes two, over hills or the sea."""
     horizon = c.y(0.6, 0.85)
-    mood = sky(
-        c,
-        ("storm", "overcast", "clear day", "bright day", "dawn", "golden evening"),
-        horizon=horizon,
-        clouds=c.between(0.2, 0.8),
-    )
+    moods = ("storm", "overcast", "clear day", "bright day", "dawn", "golden evening")
+    mood = sky(c, moods, horizon=horizon, clouds=c.between(0.2, 0.8))
     x, y = c.grid()
     cx, cy = c.x(0.2, 0.8), horizon + c.length(0, 0.2)
     radius = min(c.length(0.45, 0.9), 0.82 * cy)
@@ -241,13 +234,8 @@ def lone_tree(c: Canvas) -> None:
     """One broad tree on a meadow, its shadow on the grass."""
     horizon = c.y(0.55, 0.8)
     mood = sky(c, ANY, horizon=horizon)
-    hills(
-        c,
-        mood,
-        c.pick([(0.36, 0.52, 0.22), (0.66, 0.58, 0.28), (0.28, 0.42, 0.26), (0.85, 0.87, 0.9)]),
-        horizon,
-        height=0.1,
-    )
+    grass = c.pick([(0.36, 0.52, 0.22), (0.66, 0.58, 0.28), (0.28, 0.42, 0.26), (0.85, 0.87, 0.9)])
+    hills(c, mood, grass, horizon, height=0.1)
     name, leaf = c.pick([("green", (0.24, 0.48, 0.16)), ("orange", (0.86, 0.46, 0.10)), ("red", (0.72, 0.18, 0.12)),
                          ("pink", (0.95, 0.66, 0.76)), ("yellow", (0.90, 0.74, 0.20))])  # fmt: skip
     c.note(colour=name)

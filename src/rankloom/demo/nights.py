@@ -7,7 +7,7 @@ from math import cos, sin
 import cv2
 import numpy as np
 
-from rankloom.demo.canvas import Canvas, smooth, spread, tinted, turned
+from rankloom.demo.canvas import Canvas, smooth, spread, taper, tinted
 from rankloom.demo.colors import NAMED, PALETTES, Color, mix, ramp, scaled
 from rankloom.demo.sky import DAY, MOODS, below, conifer, hills, moon, ridge, sea, sky, stars
 
@@ -71,9 +71,8 @@ def aurora(c: Canvas) -> None:
 
 def fireworks(c: Canvas) -> None:
     """Bursts of sparks over a town or water."""
-    c.image[:] = c.gradient(
-        [(0.01, 0.01, 0.05), (0.05, 0.05, 0.14), c.pick([(0.14, 0.10, 0.20), (0.20, 0.12, 0.10), (0.05, 0.12, 0.18)])]
-    )
+    low = c.pick([(0.14, 0.10, 0.20), (0.20, 0.12, 0.10), (0.05, 0.12, 0.18)])
+    c.image[:] = c.gradient([(0.01, 0.01, 0.05), (0.05, 0.05, 0.14), low])
     base = c.y(0.8, 0.95)
     names = []
     for _ in range(c.whole(2, 6)):
@@ -100,10 +99,9 @@ def _burst(c: Canvas, color: Color, age: float) -> None:
     lengths = reach * (0.35 + 0.65 * np.sqrt(c.rng.random(rays)))
     grow, fade = min(age * 1.6, 1.0), max(0.0, 1.3 - age * 0.9) if c.time else 1.0
     start = min(age * 0.5, 0.6) if c.time else c.between(0.05, 0.4)
-    lines = []
-    for a, r in zip(angles, lengths, strict=True):
-        s = np.linspace(start, max(grow, start + 0.02), 7)
-        lines.append(np.stack([x + r * s * np.cos(a), y + r * s * np.sin(a) + 0.16 * reach * s**2], axis=1))
+    s = np.linspace(start, max(grow, start + 0.02), 7)
+    sparks = zip(angles, lengths, strict=True)
+    lines = [np.stack([x + r * s * np.cos(a), y + r * s * np.sin(a) + 0.16 * reach * s**2], 1) for a, r in sparks]
     bright = mix(color, (1, 1, 1), 0.45)
     c.glow(x, y, reach * 0.6, color, 0.28 * fade)
     c.strokes(lines, max(c.side * 0.008, 1.5), color, opacity=0.55 * fade, blur=c.side * 0.006)
@@ -188,19 +186,10 @@ def _balloon(c: Canvas, x: float, y: float, size: float, light: Color, far: floa
     low = float(heights[-1])
     half = size * 0.13
     basket = mix(scaled((0.42, 0.26, 0.13), light), haze, far)
-    c.strokes(
-        [
-            [[x - size * 0.2, low], [x - half, low + size * 0.35]],
-            [[x + size * 0.2, low], [x + half, low + size * 0.35]],
-        ],
-        max(size * 0.02, 0.8),
-        basket,
-    )
+    ropes = [[[x + side * size * 0.2, low], [x + side * half, low + size * 0.35]] for side in (-1, 1)]
+    c.strokes(ropes, max(size * 0.02, 0.8), basket)
     top = low + size * 0.33
-    c.polygon(
-        [[x - half, top], [x + half, top], [x + half * 0.85, top + half * 1.5], [x - half * 0.85, top + half * 1.5]],
-        basket,
-    )
+    c.polygon(taper(x, top, half, top + half * 1.5, half * 0.85), basket)
 
 
 def kites(c: Canvas) -> None:
@@ -222,28 +211,20 @@ def _kite(c: Canvas, x: float, y: float, size: float) -> None:
     palette = [NAMED[name], *c.rng.permutation(c.pick(PALETTES)).tolist()]
     angle = c.between(-0.7, 0.7)
     long = c.between(1.3, 1.9)
-    corners = turned([[0, -1], [0.75, -0.25], [0, long], [-0.75, -0.25]], x, y, size, angle)
-    middle = turned([[0, -0.25]], x, y, size, angle)[0]
-    tail = [corners[2]]
+    *corners, middle = c.at(x, y, size, angle).points([[0, -1], [0.75, -0.25], [0, long], [-0.75, -0.25], [0, -0.25]])
     sway = c.between(1.5, 3) * size
+    tail = [corners[2]]
     for k in range(1, 7):
-        tail.append(
-            corners[2] + [np.sin(k * 1.3 + 2 * c.time + angle) * size * 0.35 - angle * sway * k / 6, k * size * 0.42]
-        )
+        swing = np.sin(k * 1.3 + 2 * c.time + angle) * size * 0.35 - angle * sway * k / 6
+        tail.append(corners[2] + [swing, k * size * 0.42])
     line = smooth(tail, 40, closed=False)
     c.stroke([middle, [c.x(0.2, 0.8), c.height + 5]], 0.8, (0.95, 0.95, 0.95), opacity=0.7)
     c.stroke(line, max(size * 0.05, 1), palette[1])
     for k in range(4):
-        c.polygon(
-            [corners[k], corners[(k + 1) % 4], middle], scaled(palette[k % 2 * 2 if k < 2 else k], 1.0 - 0.12 * k)
-        )
+        tone = palette[k % 2 * 2 if k < 2 else k]
+        c.polygon([corners[k], corners[(k + 1) % 4], middle], scaled(tone, 1.0 - 0.12 * k))
     c.strokes([[corners[0], corners[2]], [corners[1], corners[3]]], max(size * 0.03, 1), (0.2, 0.14, 0.1), opacity=0.7)
-    for k, at in enumerate(line[8::8]):
-        bow = size * 0.16
-        c.polygons(
-            [
-                turned([[0, 0], [1, -0.6], [1, 0.6]], at[0], at[1], bow, 0.5),
-                turned([[0, 0], [-1, -0.6], [-1, 0.6]], at[0], at[1], bow, 0.5),
-            ],
-            palette[1 + k % 4],
-        )
+    for k, (bow_x, bow_y) in enumerate(line[8::8]):
+        bow = c.at(bow_x, bow_y, size * 0.16, 0.5)
+        wings = [bow.points([[0, 0], [side, -0.6], [side, 0.6]]) for side in (1, -1)]
+        c.polygons(wings, palette[1 + k % 4])
