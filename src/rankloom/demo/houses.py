@@ -33,8 +33,8 @@ def house(c: Canvas) -> None:
         side = c.pick([-1, 1])
         tx, ty = x + side * size * c.between(1.1, 1.7), foot - size * c.between(0.3, 0.7)
         tree_crown(c, tx, ty, size * c.between(0.3, 0.5), mood.lit((0.2, 0.4, 0.16)))
-    front, back = [[x - size * 0.9, foot], [x + size * 1.7, foot]], [x + size * 1.5, foot + size * 0.18]
-    shadow = [*front, back, [x - size * 0.7, foot + size * 0.14]]
+    wall = [[x - size * 0.9, foot], [x + size * 1.7, foot]]
+    shadow = [*wall, [x + size * 1.5, foot + size * 0.18], [x - size * 0.7, foot + size * 0.14]]
     c.polygon(shadow, (0.03, 0.05, 0.03), opacity=0.4, blur=size * 0.05)
     wide, tall = size * c.between(0.75, 1.1), size * c.between(0.6, 1.1)
     pitch, deep = size * c.between(0.35, 0.75), size * c.between(0.3, 0.7)

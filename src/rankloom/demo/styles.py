@@ -70,10 +70,10 @@ def _watercolor(c: Canvas) -> None:
 def _smear(c: Canvas, reach: float, cells: float) -> None:
     x, y = c.grid()
     shift_x, shift_y = c.noise(cells, 2) - 0.5, c.noise(cells, 2) - 0.5
-    c.image = _fetched(c, x + 2 * reach * shift_x, y + 2 * reach * shift_y)
+    c.image = _resampled(c, x + 2 * reach * shift_x, y + 2 * reach * shift_y)
 
 
-def _fetched(c: Canvas, x: Array, y: Array) -> Array:
+def _resampled(c: Canvas, x: Array, y: Array) -> Array:
     """The picture whose every pixel comes from another place of this one."""
     places = x.astype(np.float32), y.astype(np.float32)
     return np.asarray(cv2.remap(c.image, *places, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT))
@@ -89,7 +89,7 @@ def _brush(c: Canvas) -> None:
     u, v = np.floor(u / (3 * cell) + wave) + 0.5, np.floor(v / cell + wave) + 0.5
     u, v = (u - wave) * 3 * cell, (v - wave) * cell
     from_x, from_y = u * cos(angle) - v * sin(angle), u * sin(angle) + v * cos(angle)
-    strokes = _fetched(c, from_x, from_y)
+    strokes = _resampled(c, from_x, from_y)
     c.image = strokes * spread(0.88 + 0.24 * c.noise(120, 1, stretch=2))
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from rankloom.demo.canvas import Canvas, across, arc, box, oval, smooth
 from rankloom.demo.colors import NAMED, PALETTES, Color, hsv, mix, ramp, scaled
 
-# Apple, orange, pear, lemon, and peach; grapes, at 4, and bananas are drawn otherwise.
+# Apple, orange, pear, lemon, peach; grapes (4) have colours of their own.
 FRUITS = {
     0: (0.80, 0.14, 0.12), 1: (0.95, 0.55, 0.12), 2: (0.55, 0.72, 0.22), 3: (0.95, 0.84, 0.25), 5: (0.85, 0.50, 0.35),
 }  # fmt: skip
@@ -57,8 +57,8 @@ def _cloth(c: Canvas, level: float) -> None:
     columns = []
     for a in np.arange(-2 * c.width, 2 * c.width, step):
         b = a + step / 2
-        far, near = [[middle + a * 0.6, level], [middle + b * 0.6, level]], [middle + b * 1.3, c.height]
-        columns.append([*far, near, [middle + a * 1.3, c.height]])
+        far = [[middle + a * 0.6, level], [middle + b * 0.6, level]]
+        columns.append([*far, [middle + b * 1.3, c.height], [middle + a * 1.3, c.height]])
     c.polygons(columns, color, opacity=0.5)
 
 
