@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from math import cos, sin
 from typing import Any, TypeVar
 
@@ -15,6 +16,10 @@ from rankloom.demo.colors import Color, ramp
 Array = NDArray[Any]  # floats, of 32 bits where they are many
 Paint = Sequence[float] | Array  # one colour, or a picture as large as the canvas
 Points = Sequence[Sequence[float]] | NDArray[Any]
+Shapes = Sequence[Points] | NDArray[Any]
+Bytes = NDArray[np.uint8]
+Trace = Callable[[Bytes, list[Array]], None]  # draws outlines on a mask
+Pair = tuple[float, float]
 T = TypeVar("T")
 
 _SHIFT = 4  # OpenCV draws at sixteenths of a pixel
@@ -48,6 +53,18 @@ class Canvas:
         """A random number."""
         return float(self.rng.uniform(low, high))
 
+    def x(self, low: float = 0.0, high: float = 1.0) -> float:
+        """A random place between two shares of the width."""
+        return self.between(low, high) * self.width
+
+    def y(self, low: float = 0.0, high: float = 1.0) -> float:
+        """A random place between two shares of the height."""
+        return self.between(low, high) * self.height
+
+    def length(self, low: float, high: float) -> float:
+        """A random length between two shares of the shorter side."""
+        return self.between(low, high) * self.side
+
     def whole(self, low: int, high: int) -> int:
         """A random whole number, both ends included."""
         return int(self.rng.integers(low, high + 1))
@@ -76,13 +93,7 @@ class Canvas:
         return np.arange(self.width, dtype=np.float32)[None, :], np.arange(self.height, dtype=np.float32)[:, None]
 
     def noise(
-        self,
-        cells: float,
-        octaves: int = 4,
-        *,
-        gain: float = 0.5,
-        stretch: float = 1.0,
-        drift: tuple[float, float] = (0.0, 0.0),
+        self, cells: float, octaves: int = 4, *, gain: float = 0.5, stretch: float = 1.0, drift: Pair = (0.0, 0.0)
     ) -> Array:
         """Fractal value noise from 0 to 1, `cells` over the shorter side, `stretch` times as wide as high.
 
@@ -106,7 +117,7 @@ class Canvas:
         low, high = float(total.min()), float(total.max())
         return np.asarray((total - low) / max(high - low, 1e-6), np.float32)
 
-    def _cells(self, pace: tuple[float, float], moved: tuple[float, float], shape: tuple[int, ...]) -> Array:
+    def _cells(self, pace: Pair, moved: Pair, shape: tuple[int, ...]) -> Array:
         """One octave: a grid of random numbers, joined at its ends and smoothly enlarged."""
         height, width = shape
         columns, rows = int(width * pace[0]) + 4, int(height * pace[1]) + 4
@@ -139,68 +150,42 @@ class Canvas:
             part *= spread(1 - mask)
             part += cv2.merge([mask * color for color in values])
 
+    def at(self, x: float, y: float, size: float = 1.0, angle: float = 0.0, flip: float = 1.0) -> Frame:
+        """A place to draw a shape in its own coordinates."""
+        return Frame(self, x, y, size, angle, flip)
+
     def polygon(self, points: Points, paint: Paint, *, opacity: float = 1.0, blur: float = 0.0) -> None:
         """Fill a polygon."""
-        corners = np.asarray(points, np.float32).reshape(-1, 2)
-        self._filled([corners], paint, opacity, blur)
+        self.polygons([points], paint, opacity=opacity, blur=blur)
 
-    def polygons(
-        self, shapes: Sequence[Points] | Array, paint: Paint, *, opacity: float = 1.0, blur: float = 0.0
-    ) -> None:
+    def polygons(self, shapes: Shapes, paint: Paint, *, opacity: float = 1.0, blur: float = 0.0) -> None:
         """Fill many polygons at once with one paint."""
-        if isinstance(shapes, np.ndarray) and len(shapes):
-            self._filled(shapes, paint, opacity, blur)
-        elif len(shapes):
-            self._filled([np.asarray(shape, np.float32).reshape(-1, 2) for shape in shapes], paint, opacity, blur)
 
-    def ellipse(
-        self,
-        x: float,
-        y: float,
-        rx: float,
-        ry: float | None = None,
-        paint: Paint = (1.0, 1.0, 1.0),
-        *,
-        angle: float = 0.0,
-        opacity: float = 1.0,
-        blur: float = 0.0,
-    ) -> None:
-        """Fill an ellipse; without `ry` a circle. The angle is in radians."""
-        self.polygon(oval(x, y, rx, rx if ry is None else ry, angle), paint, opacity=opacity, blur=blur)
+        def fill(mask: Bytes, outlines: list[Array]) -> None:
+            for outline in outlines:
+                cv2.fillPoly(mask, [outline], 255, cv2.LINE_AA, _SHIFT)
 
-    def stroke(
-        self,
-        points: Points,
-        width: float,
-        paint: Paint,
-        *,
-        opacity: float = 1.0,
-        blur: float = 0.0,
-        closed: bool = False,
-    ) -> None:
+        self._lay(fill, shapes, paint, opacity, blur)
+
+    def ellipse(self, x: float, y: float, rx: float, ry: float, paint: Paint, **look: float) -> None:
+        """Fill an upright ellipse; `look` is the opacity and the blur."""
+        self.polygon(oval(x, y, rx, ry), paint, **look)
+
+    def disc(self, x: float, y: float, radius: float, paint: Paint, **look: float) -> None:
+        """Fill a circle; `look` is the opacity and the blur."""
+        self.ellipse(x, y, radius, radius, paint, **look)
+
+    def stroke(self, points: Points, width: float, paint: Paint, **look: float) -> None:
         """Draw a line through points, `width` pixels thick (thinner than one becomes fainter)."""
-        self.strokes([points], width, paint, opacity=opacity, blur=blur, closed=closed)
+        self.strokes([points], width, paint, **look)
 
-    def strokes(
-        self,
-        lines: Sequence[Points],
-        width: float,
-        paint: Paint,
-        *,
-        opacity: float = 1.0,
-        blur: float = 0.0,
-        closed: bool = False,
-    ) -> None:
+    def strokes(self, lines: Shapes, width: float, paint: Paint, *, opacity: float = 1.0, blur: float = 0.0) -> None:
         """Draw many lines at once with one paint."""
-        if not len(lines):
-            return
-        paths = [np.asarray(line, np.float32).reshape(-1, 2) for line in lines]
-        area = self._box(paths, width + 3 * blur)
-        if area is None:
-            return
-        mask, fixed = self._mask(area, paths)
-        cv2.polylines(mask, fixed, closed, 255, max(1, round(width)), cv2.LINE_AA, _SHIFT)
-        self._lay(mask, area, paint, opacity * min(width, 1.0), blur)
+
+        def trace(mask: Bytes, paths: list[Array]) -> None:
+            cv2.polylines(mask, paths, False, 255, max(1, round(width)), cv2.LINE_AA, _SHIFT)
+
+        self._lay(trace, lines, paint, opacity * min(width, 1.0), blur, width)
 
     def glow(self, x: float, y: float, radius: float, color: Sequence[float], strength: float = 1.0) -> None:
         """Add light around a point; it fades like a bell curve."""
@@ -230,40 +215,65 @@ class Canvas:
         part = self.image[y0:y1, x0:x1]
         part += (shaded - part) * spread(mask)
 
-    def _filled(self, shapes: list[Array] | Array, paint: Paint, opacity: float, blur: float) -> None:
-        area = self._box(shapes, 3 * blur)
-        if area is None:
-            return
-        mask, fixed = self._mask(area, shapes)
-        for shape in fixed:
-            cv2.fillPoly(mask, [shape], 255, cv2.LINE_AA, _SHIFT)
-        self._lay(mask, area, paint, opacity, blur)
-
-    def _box(self, shapes: list[Array] | Array, margin: float) -> tuple[int, int, int, int] | None:
-        """The part of the canvas that the shapes touch: x0, y0, x1, y1."""
-        corners = shapes.reshape(-1, 2) if isinstance(shapes, np.ndarray) else np.concatenate(shapes)
+    def _box(self, corners: Array, margin: float) -> tuple[int, int, int, int] | None:
+        """The part of the canvas that the corners span: x0, y0, x1, y1."""
         low, high = corners.min(axis=0) - margin - 2, corners.max(axis=0) + margin + 2
         x0, y0 = max(int(low[0]), 0), max(int(low[1]), 0)
         x1, y1 = min(int(high[0]) + 1, self.width), min(int(high[1]) + 1, self.height)
         return (x0, y0, x1, y1) if x1 > x0 and y1 > y0 else None
 
-    def _mask(
-        self, box: tuple[int, int, int, int], shapes: list[Array] | Array
-    ) -> tuple[NDArray[np.uint8], list[NDArray[np.int32]]]:
-        x0, y0, x1, y1 = box
-        corner = np.asarray([x0, y0], np.float32)
-        if isinstance(shapes, np.ndarray):
-            fixed = list(np.round((shapes - corner) * (1 << _SHIFT)).astype(np.int32))
-        else:
-            fixed = [np.round((shape - corner) * (1 << _SHIFT)).astype(np.int32) for shape in shapes]
-        return np.zeros((y1 - y0, x1 - x0), np.uint8), fixed
-
-    def _lay(
-        self, mask: NDArray[np.uint8], box: tuple[int, int, int, int], paint: Paint, opacity: float, blur: float
-    ) -> None:
+    def _lay(self, trace: Trace, shapes: Shapes, paint: Paint, opacity: float, blur: float, width: float = 0.0) -> None:
+        """Paint through a mask of the part of the canvas that the shapes touch; `trace` draws them on it."""
+        if not len(shapes):
+            return
+        outlines = [np.asarray(shape, np.float32).reshape(-1, 2) for shape in shapes]
+        corners = np.concatenate(outlines)
+        area = self._box(corners, width + 3 * blur)
+        if area is None:
+            return
+        x0, y0, x1, y1 = area
+        fixed = np.round((corners - np.asarray([x0, y0], np.float32)) * (1 << _SHIFT)).astype(np.int32)
+        mask = np.zeros((y1 - y0, x1 - x0), np.uint8)
+        trace(mask, np.split(fixed, np.cumsum([len(outline) for outline in outlines[:-1]])))
         if blur > 0.3:
             mask = cv2.GaussianBlur(mask, (0, 0), blur)
-        self.paint(mask.astype(np.float32) * np.float32(opacity / 255.0), paint, box[:2])
+        self.paint(mask.astype(np.float32) * np.float32(opacity / 255.0), paint, (x0, y0))
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Draws shapes in their own coordinates: scaled, turned and put at x, y; `flip` -1 mirrors them."""
+
+    canvas: Canvas
+    x: float
+    y: float
+    size: float
+    angle: float
+    flip: float
+
+    def points(self, shape: Points) -> Array:
+        """The shape's points on the canvas."""
+        points = np.asarray(shape, np.float32) * np.float32(self.size) * np.asarray([self.flip, 1.0], np.float32)
+        cos, sin = np.cos(self.angle), np.sin(self.angle)
+        px, py = points[:, 0], points[:, 1]
+        return np.stack([self.x + px * cos - py * sin, self.y + px * sin + py * cos], axis=1).astype(np.float32)
+
+    def polygon(self, shape: Points, paint: Paint, **look: float) -> None:
+        """Fill a polygon; `look` is the opacity and the blur."""
+        self.canvas.polygon(self.points(shape), paint, **look)
+
+    def disc(self, x: float, y: float, radius: float, paint: Paint, **look: float) -> None:
+        """Fill a circle around a point of the shape, its radius in pixels."""
+        middle = self.points([[x, y]])[0]
+        self.canvas.disc(middle[0], middle[1], radius, paint, **look)
+
+    def stroke(self, line: Points, width: float, paint: Paint, **look: float) -> None:
+        """Draw a line, `width` pixels thick."""
+        self.canvas.stroke(self.points(line), width, paint, **look)
+
+    def strokes(self, lines: Sequence[Points], width: float, paint: Paint, **look: float) -> None:
+        """Draw many lines at once with one paint."""
+        self.canvas.strokes([self.points(line) for line in lines], width, paint, **look)
 
 
 def spread(mask: Array) -> Array:
@@ -299,12 +309,19 @@ def box(left: float, top: float, right: float, bottom: float) -> Array:
     return np.asarray([[left, top], [right, top], [right, bottom], [left, bottom]], np.float32)
 
 
-def turned(points: Points, x: float, y: float, scale: float = 1.0, angle: float = 0.0, flip: float = 1.0) -> Array:
-    """Points of a shape around the origin, scaled, turned and put at x, y; `flip` -1 mirrors it."""
-    shape = np.asarray(points, np.float32) * np.float32(scale) * np.asarray([flip, 1.0], np.float32)
-    cos, sin = np.cos(angle), np.sin(angle)
-    px, py = shape[:, 0], shape[:, 1]
-    return np.stack([x + px * cos - py * sin, y + px * sin + py * cos], axis=1).astype(np.float32)
+def taper(x: float, foot: float, low: float, top: float, high: float, left: float = -1.0) -> Array:
+    """The corners of a shape `low` to each side of x at its foot and `high` at its top.
+
+    It starts at `left` times these: 0 is its right half.
+    """
+    corners = [[x + low * left, foot], [x + low, foot], [x + high, top], [x + high * left, top]]
+    return np.asarray(corners, np.float32)
+
+
+def arc(x: float, y: float, rx: float, ry: float) -> Array:
+    """Points along the half of an ellipse below its middle, from right to left; a negative `ry` turns it up."""
+    turn = np.linspace(0, np.pi, 40)
+    return np.stack([x + rx * np.cos(turn), y + ry * np.sin(turn)], axis=1)
 
 
 def smooth(points: Points, n: int = 60, *, closed: bool = True) -> Array:

@@ -29,7 +29,7 @@ def _viewpoint(c: Canvas) -> None:
     """Mirror, turn a little, come nearer."""
     mirror, turned = c.chance(0.5), c.chance(0.5)
     angle, zoom = c.between(-5, 5), c.between(1.05, 1.28)
-    x, y = c.between(-0.05, 0.05) * c.width, c.between(-0.05, 0.05) * c.height
+    x, y = c.x(-0.05, 0.05), c.y(-0.05, 0.05)
     if mirror:
         c.image = cv2.flip(c.image, 1)
     if turned:

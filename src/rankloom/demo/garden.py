@@ -4,53 +4,37 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankloom.demo.canvas import Array, Canvas, Points, across, oval, smooth, turned
+from rankloom.demo.canvas import Array, Canvas, Frame, Points, across, oval, smooth
 from rankloom.demo.colors import NAMED, PALETTES, Color, mix, ramp, scaled
 
 GREENS = [(0.16, 0.34, 0.14), (0.30, 0.44, 0.20), (0.10, 0.26, 0.20), (0.42, 0.46, 0.24)]
+DISTANT = [(0.20, 0.28, 0.44), (0.50, 0.36, 0.26), (0.55, 0.50, 0.60), (0.62, 0.70, 0.78), (0.70, 0.48, 0.20)]
 
 
-def soft_background(c: Canvas, tones: list[Color] | None = None) -> None:
+def _soft_background(c: Canvas) -> None:
     """What lies behind a thing seen from near: blurred colours and discs of light."""
-    base = tones or [
-        c.pick(GREENS),
-        c.pick(
-            [
-                *GREENS,
-                (0.20, 0.28, 0.44),
-                (0.50, 0.36, 0.26),
-                (0.55, 0.50, 0.60),
-                (0.62, 0.70, 0.78),
-                (0.70, 0.48, 0.20),
-            ]
-        ),
-    ]
+    near, far = c.pick(GREENS), c.pick([*GREENS, *DISTANT])
     cloud = c.noise(2.2, 3)
-    c.image[:] = ramp([scaled(base[0], 0.6), base[0], base[1], mix(base[1], (1, 1, 0.85), 0.35)], cloud)
+    c.image[:] = ramp([scaled(near, 0.6), near, far, mix(far, (1, 1, 0.85), 0.35)], cloud)
     for _ in range(c.whole(0, 14)):
-        x, y, r = c.between(0, 1) * c.width, c.between(0, 1) * c.height, c.side * c.between(0.03, 0.1)
-        c.ellipse(x, y, r, None, mix(base[1], (1, 1, 0.9), 0.6), opacity=c.between(0.08, 0.3), blur=r * 0.12)
+        x, y, r = c.x(), c.y(), c.length(0.03, 0.1)
+        c.disc(x, y, r, mix(far, (1, 1, 0.9), 0.6), opacity=c.between(0.08, 0.3), blur=r * 0.12)
 
 
 def flower(c: Canvas) -> None:
     """One blossom from near: few or many petals, one or two rings, seen from the front or the side."""
-    soft_background(c)
+    _soft_background(c)
     name = c.pick(["red", "yellow", "blue", "white", "pink", "purple", "orange"])
     c.note(colour=name)
-    x, y, size = c.between(0.35, 0.65) * c.width, c.between(0.35, 0.6) * c.height, c.side * c.between(0.24, 0.42)
+    x, y, size = c.x(0.35, 0.65), c.y(0.35, 0.6), c.length(0.24, 0.42)
     stem = c.pick(GREENS)
     bend = c.between(-0.3, 0.3) * size
-    c.stroke(
-        smooth([[x, y], [x + bend, y + size], [x + bend * 0.5, c.height + 20]], 20, closed=False),
-        size * 0.09,
-        scaled(stem, 1.1),
-    )
+    stalk = smooth([[x, y], [x + bend, y + size], [x + bend * 0.5, c.height + 20]], 20, closed=False)
+    c.stroke(stalk, size * 0.09, scaled(stem, 1.1))
+    leaf = smooth([[0, 0], [0.5, -0.28], [1.1, -0.3], [0.6, 0.12]], 40)
     for side in (-1.0, 1.0):
-        leaf = smooth([[0, 0], [0.5, -0.28], [1.1, -0.3], [0.6, 0.12]], 40)
-        c.polygon(
-            turned(leaf, x + bend, y + size * c.between(1.0, 1.4), size * 0.8, 0.2 * side, side),
-            c.vary(scaled(stem, 1.15), 0.03),
-        )
+        at = c.at(x + bend, y + size * c.between(1.0, 1.4), size * 0.8, 0.2 * side, side)
+        at.polygon(leaf, c.vary(scaled(stem, 1.15), 0.03))
     _corolla(c, x, y, size, NAMED[name])
 
 
@@ -60,32 +44,30 @@ def _corolla(c: Canvas, x: float, y: float, size: float, color: Color) -> None:
     wide = min(2.4 / count, 0.42) * c.between(0.9, 1.25)
     pointed = c.chance(0.4)
     tip = [[1.0, 0.0]] if pointed else [[0.97, -wide * 0.35], [0.97, wide * 0.35]]
-    petal = smooth(
-        [[0.08, 0], [0.5, -wide * 0.85], [0.82, -wide * 0.8], *tip, [0.82, wide * 0.8], [0.5, wide * 0.85]], 36
-    )
+    left, right = [[0.5, -wide * 0.85], [0.82, -wide * 0.8]], [[0.82, wide * 0.8], [0.5, wide * 0.85]]
+    petal = smooth([[0.08, 0], *left, *tip, *right], 36)
     heart = c.pick([(0.95, 0.75, 0.15), (0.35, 0.20, 0.08), (0.85, 0.85, 0.40), (0.25, 0.10, 0.25)])
+    squeeze = np.asarray([1.0, squash], np.float32)
     for ring in range(rings):
         reach = size * (1 - 0.22 * ring)
         for k in range(count):
             angle = turn + (k + 0.5 * (ring % 2)) * 2 * np.pi / count
-            squeeze = np.asarray([1.0, squash], np.float32)
-            shape = turned(petal, 0, 0, reach * c.between(0.93, 1.04), angle) * squeeze + np.asarray([x, y], np.float32)
+            middle = c.at(0, 0, reach * c.between(0.93, 1.04), angle)
+            shape = middle.points(petal) * squeeze + np.asarray([x, y], np.float32)
             tone = scaled(c.vary(color, 0.03), 0.84 + 0.2 * np.cos(angle + 2.2) + 0.06 * ring)
             c.polygon(shape + np.float32(size * 0.02), (0, 0, 0), opacity=0.22, blur=size * 0.02)
             c.polygon(shape, tone)
-            veins = [
-                np.asarray([[x, y]]) + turned([[0.2, v * 0.2], [0.85, v]], 0, 0, reach, angle) * squeeze
-                for v in (-wide * 0.3, 0.0, wide * 0.3)
+            rays = [
+                c.at(0, 0, reach, angle).points([[0.2, v * 0.2], [0.85, v]]) for v in (-wide * 0.3, 0.0, wide * 0.3)
             ]
+            veins = [np.asarray([[x, y]]) + ray * squeeze for ray in rays]
             c.strokes(veins, max(size * 0.008, 1), scaled(tone, 0.7), opacity=0.45)
     core = size * c.between(0.14, 0.3)
     c.ellipse(x, y, core, core * squash, scaled(heart, 0.8))
     golden = np.arange(1, 70) * 2.39996
     spread = np.sqrt(np.arange(1, 70) / 70) * core * 0.95
-    dots = [
-        oval(x + r * np.cos(a), y + r * np.sin(a) * squash, core * 0.09, core * 0.09, 0, 7)
-        for r, a in zip(spread, golden, strict=True)
-    ]
+    seeds = zip(x + spread * np.cos(golden), y + spread * np.sin(golden) * squash, strict=True)
+    dots = [oval(a, b, core * 0.09, core * 0.09, 0, 7) for a, b in seeds]
     c.polygons(dots[::2], mix(heart, (1, 1, 0.8), 0.35))
     c.polygons(dots[1::2], scaled(heart, 0.55))
 
@@ -104,31 +86,20 @@ def autumn_leaves(c: Canvas) -> None:
     size = c.side * {4: 0.24, 8: 0.2, 16: 0.16, 30: 0.14}[count]
     for _ in range(count):
         shape = c.pick([_maple, _oak, _beech])(c)
-        x, y, angle, scale = (
-            c.between(0, 1) * c.width,
-            c.between(0, 1) * c.height,
-            c.between(0, 6.3),
-            size * c.between(0.7, 1.2),
-        )
+        x, y, angle, scale = c.x(), c.y(), c.between(0, 6.3), size * c.between(0.7, 1.2)
         _leaf(c, shape, x, y, angle, scale, c.vary(c.pick(tones), 0.05))
     c.note(detail="fallen leaves")
 
 
 def _leaf(c: Canvas, shape: Array, x: float, y: float, angle: float, scale: float, tone: Color) -> None:
-    c.polygon(
-        turned(shape, x + scale * 0.06, y + scale * 0.08, scale, angle), (0, 0, 0), opacity=0.4, blur=scale * 0.05
-    )
-    c.polygon(turned(shape, x, y, scale, angle), tone)
+    shadow, at = c.at(x + scale * 0.06, y + scale * 0.08, scale, angle), c.at(x, y, scale, angle)
+    shadow.polygon(shape, (0, 0, 0), opacity=0.4, blur=scale * 0.05)
+    at.polygon(shape, tone)
     half = shape[shape[:, 1] >= -0.01]
     if len(half) > 3:
-        c.polygon(turned(half, x, y, scale, angle), scaled(tone, 0.86))
+        at.polygon(half, scaled(tone, 0.86))
     veins = [[[-1.25, 0], [0.85, 0]]] + [[[k, 0], [k + 0.35, s * 0.42]] for k in (-0.5, -0.15, 0.2) for s in (-1, 1)]
-    c.strokes(
-        [turned(vein, x, y, scale, angle) for vein in veins],
-        max(scale * 0.02, 1),
-        mix(tone, (1, 0.9, 0.6), 0.4),
-        opacity=0.7,
-    )
+    at.strokes(veins, max(scale * 0.02, 1), mix(tone, (1, 0.9, 0.6), 0.4), opacity=0.7)
 
 
 def _maple(c: Canvas) -> Array:
@@ -151,31 +122,26 @@ def _beech(c: Canvas) -> Array:
 
 def butterfly(c: Canvas) -> None:
     """A butterfly with patterned wings, on a blossom or in the air."""
-    soft_background(c)
+    _soft_background(c)
     name = c.pick(["orange", "blue", "yellow", "white", "red", "purple", "turquoise", "brown"])
     c.note(colour=name)
-    x, y, size = c.between(0.35, 0.65) * c.width, c.between(0.35, 0.6) * c.height, c.side * c.between(0.24, 0.38)
+    x, y, size = c.x(0.35, 0.65), c.y(0.35, 0.6), c.length(0.24, 0.38)
     angle = c.between(-0.7, 0.7)
     if c.chance(0.6):
         bloom = NAMED[c.pick(["pink", "purple", "yellow", "white", "red"])]
         cx, cy = x + c.between(-0.2, 0.2) * size, y + size * 0.75
         c.stroke([[cx, cy], [cx + size * 0.2, c.height + 9]], size * 0.07, c.pick(GREENS))
+        petal = smooth([[0, 0], [0.4, -0.14], [0.75, 0], [0.4, 0.14]], 24)
         for k in range(11):
-            c.polygon(
-                turned(smooth([[0, 0], [0.4, -0.14], [0.75, 0], [0.4, 0.14]], 24), cx, cy, size * 0.8, k * 0.571),
-                scaled(c.vary(bloom), 0.8),
-            )
+            c.at(cx, cy, size * 0.8, k * 0.571).polygon(petal, scaled(c.vary(bloom), 0.8))
         c.ellipse(cx, cy, size * 0.16, size * 0.14, (0.80, 0.62, 0.2))
         c.note(detail="on a flower")
     _wings(c, x, y, size, angle, NAMED[name])
     body = smooth([[0, -0.42], [0.06, -0.2], [0.045, 0.45], [0, 0.6], [-0.045, 0.45], [-0.06, -0.2]], 40)
-    c.polygon(turned(body, x, y, size, angle), (0.10, 0.08, 0.07))
+    c.at(x, y, size, angle).polygon(body, (0.10, 0.08, 0.07))
+    feeler = smooth([[0, -0.38], [0.1, -0.65], [0.26, -0.82]], 14, closed=False)
     for side in (-1.0, 1.0):
-        c.stroke(
-            turned(smooth([[0, -0.38], [0.1, -0.65], [0.26, -0.82]], 14, closed=False), x, y, size, angle, side),
-            max(size * 0.014, 1),
-            (0.1, 0.08, 0.07),
-        )
+        c.at(x, y, size, angle, side).stroke(feeler, max(size * 0.014, 1), (0.1, 0.08, 0.07))
 
 
 def _wings(c: Canvas, x: float, y: float, size: float, angle: float, color: Color) -> None:
@@ -183,25 +149,23 @@ def _wings(c: Canvas, x: float, y: float, size: float, angle: float, color: Colo
     lean = c.between(-0.15, 0.15)
     second = c.pick([mix(color, (1, 1, 1), 0.55), NAMED["yellow"], NAMED["white"], c.pick(c.pick(PALETTES))])
     rim = c.pick([(0.08, 0.06, 0.06), (0.22, 0.12, 0.06), scaled(color, 0.35)])
-    fore = smooth(
-        [[0.03, -0.2], [0.45, -0.85 + lean], [1.0, -0.9 + lean], [1.02, -0.5], [0.6, -0.05], [0.05, 0.02]], 60
-    )
+    tip = [[0.45, -0.85 + lean], [1.0, -0.9 + lean], [1.02, -0.5]]
+    fore = smooth([[0.03, -0.2], *tip, [0.6, -0.05], [0.05, 0.02]], 60)
     hind = smooth([[0.03, 0.0], [0.55, -0.05], [0.85, 0.25], [0.7, 0.72 + lean], [0.35, 0.7], [0.06, 0.25]], 60)
     spots = [(c.between(0.35, 0.85), c.between(-0.7, -0.25), c.between(0.05, 0.1)) for _ in range(c.whole(1, 4))]
     spots += [(c.between(0.3, 0.65), c.between(0.15, 0.5), c.between(0.06, 0.12)) for _ in range(c.whole(1, 3))]
     for side in (-1.0, 1.0):
 
         def placed(points: Points, side: float = side) -> Array:
-            return turned(np.asarray(points) * [open_, 1], x, y, size, angle, side)
+            return c.at(x, y, size, angle, side).points(np.asarray(points) * [open_, 1])
 
         for wing in (hind, fore):
             center = wing.mean(axis=0)
             c.polygon(placed(wing) + np.float32(size * 0.05), (0, 0, 0), opacity=0.25, blur=size * 0.04)
             c.polygon(placed(wing), rim)
             c.polygon(placed(center + (wing - center) * 0.84), scaled(color, 0.95 if side < 0 else 0.82))
-            c.polygon(
-                placed(center * 0.8 + (wing - center) * 0.45), mix(color, second, 0.6), opacity=0.8, blur=size * 0.02
-            )
+            inner = placed(center * 0.8 + (wing - center) * 0.45)
+            c.polygon(inner, mix(color, second, 0.6), opacity=0.8, blur=size * 0.02)
             c.strokes([placed([[0.04, 0], wing[k]]) for k in range(6, 48, 7)], max(size * 0.01, 1), rim, opacity=0.7)
         for a, b, r in spots:
             c.polygon(placed(oval(a, b, r, r, 0, 20)), rim)
@@ -210,8 +174,8 @@ def _wings(c: Canvas, x: float, y: float, size: float, angle: float, color: Colo
 
 def mushrooms(c: Canvas) -> None:
     """Mushrooms in moss or fallen leaves."""
-    soft_background(c)
-    floor = c.height * c.between(0.72, 0.88)
+    _soft_background(c)
+    floor = c.y(0.72, 0.88)
     moss = c.pick([(0.30, 0.42, 0.14), (0.36, 0.26, 0.16), (0.22, 0.32, 0.20), (0.55, 0.34, 0.14)])
     tuft = c.noise(30, 3)
     _, y = c.grid()
@@ -222,13 +186,11 @@ def mushrooms(c: Canvas) -> None:
     c.note(colour=name, count=str(count))
     for _ in range(count):
         size = c.side * (c.between(0.26, 0.4) if count < 3 else c.between(0.14, 0.24))
-        x, foot = c.between(0.2, 0.8) * c.width, floor + c.side * c.between(0.02, 0.1)
+        x, foot = c.x(0.2, 0.8), floor + c.length(0.02, 0.1)
         _mushroom(c, x, foot, size, c.vary(NAMED[name], 0.04))
-    blades = c.rng.random((60, 3))
-    grass = [
-        [[a * c.width, c.height + 4], [a * c.width + (b - 0.5) * 20, c.height - c.side * 0.16 * h]]
-        for a, b, h in blades
-    ]
+    foot, reach = c.height + 4, c.side * 0.16
+    blades = [(share * c.width, (lean - 0.5) * 20, height) for share, lean, height in c.rng.random((60, 3))]
+    grass = [[[x, foot], [x + lean, c.height - reach * height]] for x, lean, height in blades]
     c.strokes(grass, 1.6, scaled(moss, 1.25), opacity=0.8)
 
 
@@ -237,40 +199,23 @@ def _mushroom(c: Canvas, x: float, foot: float, size: float, cap: Color) -> None
     tall = size * c.between(0.8, 1.3)
     stalk = c.pick([(0.94, 0.90, 0.80), (0.82, 0.74, 0.62)])
     c.ellipse(x + size * 0.15, foot, size * 0.7, size * 0.1, (0, 0, 0), opacity=0.45, blur=size * 0.06)
-    shape = smooth([[-0.16, 0.02], [-0.1, -0.4], [-0.11, -1], [0.11, -1], [0.1, -0.4], [0.17, 0.02]], 50) * np.asarray(
-        [1, tall / size]
-    )
-    c.polygon(turned(shape, x, foot, size, tilt * 0.5), stalk)
-    right = shape[shape[:, 0] > 0.02]
-    c.polygon(turned(right, x, foot, size, tilt * 0.5), scaled(stalk, 0.7), blur=size * 0.02)
-    tx, ty = x + tall * np.sin(tilt * 0.5), foot - tall * np.cos(tilt * 0.5)
-    half = smooth(
-        [[-0.75, 0.02], [-0.6, -flat * 0.6], [0, -flat], [0.6, -flat * 0.6], [0.75, 0.02], [0.35, 0.12], [-0.35, 0.12]],
-        70,
-    )
-    c.polygon(turned(smooth([[-0.72, 0], [0, -0.1], [0.72, 0], [0, 0.2]], 40), tx, ty, size, tilt), scaled(stalk, 0.75))
-    top = turned(half, tx, ty, size, tilt)
-    x_, _ = c.grid()
-    light = np.clip(1.15 - 0.55 * np.abs((x_ - tx + size * 0.3) / size), 0.45, 1.2)
-    c.polygon(top, across(c, light, cap))
-    c.polygon(
-        turned(
-            smooth([[-0.45, -flat * 0.6], [-0.15, -flat * 0.9], [0.1, -flat * 0.85], [-0.2, -flat * 0.6]], 24),
-            tx,
-            ty,
-            size,
-            tilt,
-        ),
-        (1, 1, 1),
-        opacity=0.22,
-        blur=size * 0.03,
-    )
+    left, right = [[-0.16, 0.02], [-0.1, -0.4], [-0.11, -1]], [[0.11, -1], [0.1, -0.4], [0.17, 0.02]]
+    shape = smooth([*left, *right], 50) * np.asarray([1, tall / size])
+    at = c.at(x, foot, size, tilt * 0.5)
+    at.polygon(shape, stalk)
+    at.polygon(shape[shape[:, 0] > 0.02], scaled(stalk, 0.7), blur=size * 0.02)
+    _cap(c, c.at(x + tall * np.sin(tilt * 0.5), foot - tall * np.cos(tilt * 0.5), size, tilt), flat, cap, stalk)
+
+
+def _cap(c: Canvas, at: Frame, flat: float, color: Color, stalk: Color) -> None:
+    size = at.size
+    at.polygon(smooth([[-0.72, 0], [0, -0.1], [0.72, 0], [0, 0.2]], 40), scaled(stalk, 0.75))
+    light = np.clip(1.15 - 0.55 * np.abs((c.grid()[0] - at.x + size * 0.3) / size), 0.45, 1.2)
+    dome = [[-0.6, -flat * 0.6], [0, -flat], [0.6, -flat * 0.6]]
+    at.polygon(smooth([[-0.75, 0.02], *dome, [0.75, 0.02], [0.35, 0.12], [-0.35, 0.12]], 70), across(c, light, color))
+    gleam = smooth([[-0.45, -flat * 0.6], [-0.15, -flat * 0.9], [0.1, -flat * 0.85], [-0.2, -flat * 0.6]], 24)
+    at.polygon(gleam, (1, 1, 1), opacity=0.22, blur=size * 0.03)
     if c.chance(0.6):
         for _ in range(c.whole(6, 12)):
-            a, b = c.between(-0.55, 0.55), c.between(0.1, 0.85)
-            r = c.between(0.03, 0.075)
-            c.polygon(
-                turned(oval(a, -flat * b * (1 - a * a), r, r * 0.8, 0, 14), tx, ty, size, tilt),
-                (0.97, 0.95, 0.90),
-                opacity=0.95,
-            )
+            a, b, r = c.between(-0.55, 0.55), c.between(0.1, 0.85), c.between(0.03, 0.075)
+            at.polygon(oval(a, -flat * b * (1 - a * a), r, r * 0.8, 0, 14), (0.97, 0.95, 0.90), opacity=0.95)

@@ -11,7 +11,7 @@ from rankloom.demo.sky import ANY, DAY, MOODS, below, conifer, hills, moon, ridg
 
 def mountains(c: Canvas) -> None:
     """Ranges one behind the other, mist between, snow on the peaks at times."""
-    horizon = c.height * c.between(0.55, 0.8)
+    horizon = c.y(0.55, 0.8)
     mood = sky(c, ANY, horizon=horizon)
     _sun_or_moon(c, mood.name, horizon * 0.5)
     rock = c.pick([(0.30, 0.34, 0.42), (0.40, 0.33, 0.30), (0.24, 0.34, 0.30), (0.34, 0.30, 0.42)])
@@ -19,7 +19,7 @@ def mountains(c: Canvas) -> None:
     texture = c.noise(9, 5, stretch=0.7, gain=0.6)
     for layer in range(layers):
         near = (layer + 1) / layers
-        height = c.side * c.between(0.35, 0.6) * (1.15 - 0.6 * near)
+        height = c.length(0.35, 0.6) * (1.15 - 0.6 * near)
         line = ridge(c, horizon + (c.height - horizon) * near * 0.9, height, c.between(0.9, 1.8), rough=0.52)
         tone = mood.lit(rock, 0.8 * (1 - near))
         mist = mix(tone, mood.haze, 0.55)
@@ -29,7 +29,7 @@ def mountains(c: Canvas) -> None:
             _snow_caps(c, line, mix(mood.lit((0.96, 0.97, 1.0)), mood.haze, 0.35 * (1 - near)), texture)
     c.note(detail="snow" if snow else "mist")
     if c.chance(0.35):
-        sea(c, mood, c.height * c.between(0.82, 0.92))
+        sea(c, mood, c.y(0.82, 0.92))
         c.note(detail="lake")
 
 
@@ -42,12 +42,12 @@ def _snow_caps(c: Canvas, line: Array, white: Color, texture: Array) -> None:
 
 
 def _sun_or_moon(c: Canvas, mood: str, y: float) -> None:
-    x = c.between(0.15, 0.85) * c.width
+    x = c.x(0.15, 0.85)
     if mood == "night":
-        moon(c, x, y * c.between(0.4, 0.9), c.side * c.between(0.04, 0.09))
+        moon(c, x, y * c.between(0.4, 0.9), c.length(0.04, 0.09))
     elif mood in ("sunset", "golden evening", "dawn", "dusk") and c.chance(0.7):
         c.glow(x, y, c.side * 0.3, MOODS[mood].haze, 0.45)
-        c.ellipse(x, y, c.side * c.between(0.035, 0.06), None, (1.0, 0.95, 0.82), blur=1.0)
+        c.disc(x, y, c.length(0.035, 0.06), (1.0, 0.95, 0.82), blur=1.0)
 
 
 def forest(c: Canvas) -> None:
@@ -72,16 +72,14 @@ def _firs(c: Canvas, leaf: Color) -> None:
         line = ridge(c, base - 0.22 * c.side, 0.06 * c.side, 2, rough=0.4, octaves=3)
         c.polygon(below(c, line), scaled(tone, 0.9))
         for _ in range(int((14 - 2 * layer) * c.width / c.side)):
-            height = c.side * c.between(0.25, 0.42) * (0.5 + near)
-            conifer(
-                c, c.between(-0.05, 1.05) * c.width, base - c.side * c.between(0.12, 0.24), height, c.vary(tone, 0.02)
-            )
+            height = c.length(0.25, 0.42) * (0.5 + near)
+            conifer(c, c.x(-0.05, 1.05), base - c.length(0.12, 0.24), height, c.vary(tone, 0.02))
 
 
 def _trunks(c: Canvas, leaf: Color) -> None:
     mood = MOODS[c.notes["time"]]
     bark = c.pick([(0.26, 0.17, 0.11), (0.35, 0.30, 0.25), (0.82, 0.80, 0.74)])
-    floor = c.height * c.between(0.72, 0.84)
+    floor = c.y(0.72, 0.84)
     ground = c.noise(16, 4, stretch=2.5)
     for layer in range(4):
         near = (layer + 1) / 4
@@ -89,34 +87,32 @@ def _trunks(c: Canvas, leaf: Color) -> None:
         line = ridge(c, foot, 0.05 * c.side, 1.5, rough=0.4, octaves=4)
         earth = mood.lit(mix(leaf, (0.35, 0.24, 0.12), 0.4), 0.6 * (1 - near))
         for _ in range(int((15 - 3 * layer) * c.width / c.side)):
-            x, half = c.between(0, 1) * c.width, c.side * c.between(0.006, 0.018) * (0.4 + 1.5 * near)
-            lean = c.between(-0.04, 0.04) * c.side
+            x, half = c.x(), c.length(0.006, 0.018) * (0.4 + 1.5 * near)
+            lean = c.length(-0.04, 0.04)
             tone = mood.lit(c.vary(bark, 0.03), 0.72 * (1 - near))
-            c.polygon(
-                [[x - half, foot], [x + half, foot], [x + lean + half * 0.7, -5], [x + lean - half * 0.7, -5]], tone
-            )
-            c.polygon([[x, foot], [x + half, foot], [x + lean + half * 0.7, -5], [x + lean, -5]], scaled(tone, 0.7))
+            tip = [x + lean + half * 0.7, -5]
+            c.polygon([[x - half, foot], [x + half, foot], tip, [x + lean - half * 0.7, -5]], tone)
+            c.polygon([[x, foot], [x + half, foot], tip, [x + lean, -5]], scaled(tone, 0.7))
         c.polygon(below(c, line), ramp([scaled(earth, 0.6), earth, scaled(earth, 1.3)], ground))
-        crown = [c.between(0, 1) * c.width for _ in range(6)]
+        crown = [c.x() for _ in range(6)]
         for x in crown:
-            y, radius = c.between(-0.06, 0.22) * c.height, c.side * c.between(0.09, 0.16) * (0.6 + 0.6 * near)
+            y, radius = c.y(-0.06, 0.22), c.length(0.09, 0.16) * (0.6 + 0.6 * near)
             tree_crown(c, x, y, radius, mood.lit(c.vary(leaf, 0.04), 0.6 * (1 - near)))
 
 
 def _beams(c: Canvas) -> None:
-    x, slant = c.between(0, 1) * c.width, c.between(-0.5, 0.5) * c.side
+    x, slant = c.x(), c.length(-0.5, 0.5)
     shapes = []
     for _ in range(6):
-        start, width = x + c.between(-0.5, 0.5) * c.side, c.between(0.02, 0.09) * c.side
-        shapes.append(
-            [[start, -5], [start + width * 0.5, -5], [start + slant + width * 2, c.height], [start + slant, c.height]]
-        )
+        start, width = x + c.length(-0.5, 0.5), c.length(0.02, 0.09)
+        end = start + slant
+        shapes.append([[start, -5], [start + width * 0.5, -5], [end + width * 2, c.height], [end, c.height]])
     c.polygons(shapes, (1.0, 0.95, 0.72), opacity=c.between(0.12, 0.25), blur=c.side * 0.02)
 
 
 def dunes(c: Canvas) -> None:
     """Dunes with a lit and a shaded flank."""
-    horizon = c.height * c.between(0.3, 0.55)
+    horizon = c.y(0.3, 0.55)
     mood = sky(c, ("clear day", "bright day", "golden evening", "sunset", "dusk", "night", "pastel"), horizon=horizon)
     _sun_or_moon(c, mood.name, horizon * 0.7)
     sand = c.pick([(0.93, 0.70, 0.42), (0.85, 0.52, 0.30), (0.93, 0.83, 0.66), (0.78, 0.44, 0.32)])
@@ -125,7 +121,7 @@ def dunes(c: Canvas) -> None:
     for layer in range(layers):
         near = (layer + 1) / layers
         base = horizon + (c.height - horizon) * near * 0.85
-        peak, spread = c.between(0.1, 0.9) * c.width, c.side * c.between(0.5, 0.9)
+        peak, spread = c.x(0.1, 0.9), c.length(0.5, 0.9)
         xs = np.linspace(-2, c.width + 2, 120)
         wave = np.exp(-(np.abs((xs - peak) / spread) ** 1.5)) * c.side * c.between(0.14, 0.3)
         sway = np.sin(xs / c.side * c.between(2, 4) + c.between(0, 6)) * c.side * 0.03
@@ -145,17 +141,16 @@ def dunes(c: Canvas) -> None:
 
 def snowy_hills(c: Canvas) -> None:
     """White hills with firs, sometimes a hut, often falling snow."""
-    horizon = c.height * c.between(0.4, 0.6)
+    horizon = c.y(0.4, 0.6)
     mood = sky(c, ("clear day", "overcast", "dawn", "dusk", "night", "pastel", "fog", "storm"), horizon=horizon)
     hills(c, mood, (0.93, 0.95, 1.0), horizon, layers=c.whole(2, 4), height=0.22)
     pine = c.pick([(0.10, 0.24, 0.20), (0.14, 0.20, 0.24), (0.20, 0.26, 0.14)])
     for near in sorted(c.rng.random(c.whole(4, 16)).tolist()):
         base = horizon + (c.height - horizon) * (0.25 + 0.7 * near)
         height = c.side * (0.10 + 0.35 * near) * c.between(0.7, 1.2)
-        x = c.between(0, 1) * c.width
-        c.ellipse(
-            x + height * 0.2, base, height * 0.35, height * 0.05, scaled(mood.stops[0], 0.7), opacity=0.35, blur=2
-        )
+        x = c.x()
+        shade = scaled(mood.stops[0], 0.7)
+        c.ellipse(x + height * 0.2, base, height * 0.35, height * 0.05, shade, opacity=0.35, blur=2)
         conifer(c, x, base, height, mood.lit(pine, 0.5 * (1 - near)), snow=c.between(0.3, 0.9))
     if c.chance(0.75):
         _falling_snow(c)
@@ -173,7 +168,7 @@ def _falling_snow(c: Canvas) -> None:
 
 def flower_field(c: Canvas) -> None:
     """A meadow full of blossoms that grow towards the viewer."""
-    horizon = c.height * c.between(0.15, 0.45)
+    horizon = c.y(0.15, 0.45)
     mood = sky(c, (*DAY, "sunset"), horizon=horizon)
     hills(c, mood, (0.28, 0.46, 0.30), horizon, layers=2, height=0.12)
     green = c.pick([(0.24, 0.45, 0.14), (0.36, 0.50, 0.20), (0.16, 0.36, 0.20)])
@@ -213,18 +208,14 @@ def _blossoms(c: Canvas, base: float, size: float, tone: Color, green: Color) ->
 
 def rainbow(c: Canvas) -> None:
     """A bow, sometimes two, over hills or the sea."""
-    horizon = c.height * c.between(0.6, 0.85)
-    mood = sky(
-        c,
-        ("storm", "overcast", "clear day", "bright day", "dawn", "golden evening"),
-        horizon=horizon,
-        clouds=c.between(0.2, 0.8),
-    )
+    horizon = c.y(0.6, 0.85)
+    moods = ("storm", "overcast", "clear day", "bright day", "dawn", "golden evening")
+    mood = sky(c, moods, horizon=horizon, clouds=c.between(0.2, 0.8))
     x, y = c.grid()
-    cx, cy = c.between(0.2, 0.8) * c.width, horizon + c.between(0, 0.2) * c.side
-    radius = min(c.between(0.45, 0.9) * c.side, 0.82 * cy)
+    cx, cy = c.x(0.2, 0.8), horizon + c.length(0, 0.2)
+    radius = min(c.length(0.45, 0.9), 0.82 * cy)
     away = np.sqrt((x - cx) ** 2 + (y - cy) ** 2)
-    width = c.side * c.between(0.05, 0.12)
+    width = c.length(0.05, 0.12)
     strength = c.between(0.45, 0.8)
     colors = [hsv(h, 0.85, 1.0) for h in (0.0, 0.07, 0.15, 0.33, 0.52, 0.62, 0.77)]
     for factor, faint, order in ((1.0, 1.0, -1), (1.32, 0.35, 1)):
@@ -241,20 +232,15 @@ def rainbow(c: Canvas) -> None:
 
 def lone_tree(c: Canvas) -> None:
     """One broad tree on a meadow, its shadow on the grass."""
-    horizon = c.height * c.between(0.55, 0.8)
+    horizon = c.y(0.55, 0.8)
     mood = sky(c, ANY, horizon=horizon)
-    hills(
-        c,
-        mood,
-        c.pick([(0.36, 0.52, 0.22), (0.66, 0.58, 0.28), (0.28, 0.42, 0.26), (0.85, 0.87, 0.9)]),
-        horizon,
-        height=0.1,
-    )
+    grass = c.pick([(0.36, 0.52, 0.22), (0.66, 0.58, 0.28), (0.28, 0.42, 0.26), (0.85, 0.87, 0.9)])
+    hills(c, mood, grass, horizon, height=0.1)
     name, leaf = c.pick([("green", (0.24, 0.48, 0.16)), ("orange", (0.86, 0.46, 0.10)), ("red", (0.72, 0.18, 0.12)),
                          ("pink", (0.95, 0.66, 0.76)), ("yellow", (0.90, 0.74, 0.20))])  # fmt: skip
     c.note(colour=name)
-    x, foot = c.between(0.25, 0.75) * c.width, horizon + (c.height - horizon) * c.between(0.35, 0.7)
-    size = c.side * c.between(0.16, 0.3)
+    x, foot = c.x(0.25, 0.75), horizon + (c.height - horizon) * c.between(0.35, 0.7)
+    size = c.length(0.16, 0.3)
     c.ellipse(x + size * 0.4, foot, size * 1.1, size * 0.14, (0.05, 0.07, 0.05), opacity=0.45, blur=size * 0.06)
     bark = mood.lit((0.30, 0.20, 0.13))
     top = foot - size * c.between(1.0, 1.5)

@@ -7,7 +7,7 @@ from math import cos, sin
 import cv2
 import numpy as np
 
-from rankloom.demo.canvas import Canvas, smooth, spread, tinted, turned
+from rankloom.demo.canvas import Canvas, smooth, spread, taper, tinted
 from rankloom.demo.colors import NAMED, PALETTES, Color, mix, ramp, scaled
 from rankloom.demo.sky import DAY, MOODS, below, conifer, hills, moon, ridge, sea, sky, stars
 
@@ -18,7 +18,7 @@ def starry_night(c: Canvas) -> None:
     low = c.pick([(0.12, 0.18, 0.36), (0.34, 0.18, 0.34), (0.10, 0.28, 0.34), (0.38, 0.26, 0.22)])
     c.image[:] = c.gradient([deep, mix(deep, low, 0.4), low])
     x, y = c.grid()
-    slope, middle = c.between(-1.2, 1.2), c.between(0.2, 0.8) * c.height
+    slope, middle = c.between(-1.2, 1.2), c.y(0.2, 0.8)
     dust = c.noise(3, 5, gain=0.6)
     if c.chance(0.6):
         away = (y - middle - slope * (x - c.width / 2)) / (c.side * 0.22)
@@ -27,22 +27,22 @@ def starry_night(c: Canvas) -> None:
         c.note(detail="milky way")
     stars(c, c.whole(120, 320), c.height)
     if c.chance(0.5):
-        moon(c, c.between(0.15, 0.85) * c.width, c.between(0.15, 0.45) * c.height, c.side * c.between(0.05, 0.13))
+        moon(c, c.x(0.15, 0.85), c.y(0.15, 0.45), c.length(0.05, 0.13))
         c.note(detail="moon")
     _dark_land(c, scaled(deep, 0.6))
     c.note(time="night")
 
 
 def _dark_land(c: Canvas, tone: Color) -> None:
-    base = c.height * c.between(0.85, 1.0)
+    base = c.y(0.85, 1.0)
     style = c.whole(0, 2)
     if style == 0:
-        sea(c, MOODS["night"], base, glint=c.between(0.2, 0.8) * c.width)
+        sea(c, MOODS["night"], base, glint=c.x(0.2, 0.8))
         return
     c.polygon(below(c, ridge(c, base, 0.2 * c.side, c.between(1, 2), rough=0.5)), tone)
     if style == 2:
         for _ in range(c.whole(6, 20)):
-            conifer(c, c.between(0, 1) * c.width, base + 0.04 * c.side, c.side * c.between(0.1, 0.26), tone)
+            conifer(c, c.x(), base + 0.04 * c.side, c.length(0.1, 0.26), tone)
 
 
 def aurora(c: Canvas) -> None:
@@ -58,10 +58,10 @@ def aurora(c: Canvas) -> None:
     x, y = c.grid()
     for _ in range(c.whole(2, 4)):
         phase, cells = c.between(0, 6), c.between(1.5, 3.5)
-        foot = c.height * c.between(0.4, 0.75) + c.side * 0.14 * np.sin(x / c.side * cells + phase + 0.3 * c.time)
+        foot = c.y(0.4, 0.75) + c.side * 0.14 * np.sin(x / c.side * cells + phase + 0.3 * c.time)
         foot = foot + c.side * 0.05 * np.sin(x / c.side * cells * 2.7 + phase * 2)
         streaks = 0.35 + 0.65 * c.noise(9, 3, stretch=0.35, gain=0.7, drift=(0.4 * c.time, 0))[:1]
-        height = c.side * c.between(0.35, 0.6) * (0.6 + 0.6 * streaks)
+        height = c.length(0.35, 0.6) * (0.6 + 0.6 * streaks)
         above = (foot - y) / height
         light = np.where(above > 0, np.exp(-2.2 * above), np.exp(above * 14)) * streaks
         tint = ramp([first, first, second], np.clip(above, 0, 1).astype(np.float32))
@@ -71,10 +71,9 @@ def aurora(c: Canvas) -> None:
 
 def fireworks(c: Canvas) -> None:
     """Bursts of sparks over a town or water."""
-    c.image[:] = c.gradient(
-        [(0.01, 0.01, 0.05), (0.05, 0.05, 0.14), c.pick([(0.14, 0.10, 0.20), (0.20, 0.12, 0.10), (0.05, 0.12, 0.18)])]
-    )
-    base = c.height * c.between(0.8, 0.95)
+    low = c.pick([(0.14, 0.10, 0.20), (0.20, 0.12, 0.10), (0.05, 0.12, 0.18)])
+    c.image[:] = c.gradient([(0.01, 0.01, 0.05), (0.05, 0.05, 0.14), low])
+    base = c.y(0.8, 0.95)
     names = []
     for _ in range(c.whole(2, 6)):
         name = c.pick(["red", "yellow", "green", "blue", "purple", "pink", "white", "orange"])
@@ -94,16 +93,15 @@ def fireworks(c: Canvas) -> None:
 
 
 def _burst(c: Canvas, color: Color, age: float) -> None:
-    x, y = c.between(0.12, 0.88) * c.width, c.between(0.12, 0.6) * c.height
-    reach, rays = c.side * c.between(0.14, 0.36), c.whole(24, 60)
+    x, y = c.x(0.12, 0.88), c.y(0.12, 0.6)
+    reach, rays = c.length(0.14, 0.36), c.whole(24, 60)
     angles = c.rng.random(rays) * 2 * np.pi
     lengths = reach * (0.35 + 0.65 * np.sqrt(c.rng.random(rays)))
     grow, fade = min(age * 1.6, 1.0), max(0.0, 1.3 - age * 0.9) if c.time else 1.0
     start = min(age * 0.5, 0.6) if c.time else c.between(0.05, 0.4)
-    lines = []
-    for a, r in zip(angles, lengths, strict=True):
-        s = np.linspace(start, max(grow, start + 0.02), 7)
-        lines.append(np.stack([x + r * s * np.cos(a), y + r * s * np.sin(a) + 0.16 * reach * s**2], axis=1))
+    s = np.linspace(start, max(grow, start + 0.02), 7)
+    sparks = zip(angles, lengths, strict=True)
+    lines = [np.stack([x + r * s * np.cos(a), y + r * s * np.sin(a) + 0.16 * reach * s**2], 1) for a, r in sparks]
     bright = mix(color, (1, 1, 1), 0.45)
     c.glow(x, y, reach * 0.6, color, 0.28 * fade)
     c.strokes(lines, max(c.side * 0.008, 1.5), color, opacity=0.55 * fade, blur=c.side * 0.006)
@@ -124,7 +122,7 @@ def planets(c: Canvas) -> None:
     for k in range(count):
         radius = c.side * (c.between(0.2, 0.36) if k == count - 1 else c.between(0.04, 0.1))
         name = c.pick(["red", "orange", "blue", "turquoise", "purple", "yellow", "brown", "green"])
-        _planet(c, c.between(0.2, 0.8) * c.width, c.between(0.25, 0.75) * c.height, radius, name, light)
+        _planet(c, c.x(0.2, 0.8), c.y(0.25, 0.75), radius, name, light)
         c.note(colour=name)
     c.note(time="night")
 
@@ -156,7 +154,7 @@ def _planet(c: Canvas, x: float, y: float, radius: float, name: str, light: floa
 
 def balloons(c: Canvas) -> None:
     """Hot-air balloons over hills."""
-    horizon = c.height * c.between(0.72, 0.95)
+    horizon = c.y(0.72, 0.95)
     mood = sky(c, (*DAY, "sunset", "dusk"), horizon=horizon)
     hills(c, mood, c.pick([(0.34, 0.48, 0.24), (0.62, 0.46, 0.30), (0.30, 0.36, 0.40)]), horizon, height=0.2)
     count = c.whole(1, 5)
@@ -164,7 +162,7 @@ def balloons(c: Canvas) -> None:
     for k in range(count):
         near = (k + 1) / count
         size = c.side * (c.between(0.16, 0.26) if k == count - 1 else c.between(0.05, 0.12))
-        x, y = c.between(0.12, 0.88) * c.width, c.between(0.22, 0.55) * c.height
+        x, y = c.x(0.12, 0.88), c.y(0.22, 0.55)
         _balloon(c, x + 4 * c.time * near, y - 5 * c.time * near, size, mood.lit((1, 1, 1)), 0.45 * (1 - near))
 
 
@@ -188,32 +186,23 @@ def _balloon(c: Canvas, x: float, y: float, size: float, light: Color, far: floa
     low = float(heights[-1])
     half = size * 0.13
     basket = mix(scaled((0.42, 0.26, 0.13), light), haze, far)
-    c.strokes(
-        [
-            [[x - size * 0.2, low], [x - half, low + size * 0.35]],
-            [[x + size * 0.2, low], [x + half, low + size * 0.35]],
-        ],
-        max(size * 0.02, 0.8),
-        basket,
-    )
+    ropes = [[[x + side * size * 0.2, low], [x + side * half, low + size * 0.35]] for side in (-1, 1)]
+    c.strokes(ropes, max(size * 0.02, 0.8), basket)
     top = low + size * 0.33
-    c.polygon(
-        [[x - half, top], [x + half, top], [x + half * 0.85, top + half * 1.5], [x - half * 0.85, top + half * 1.5]],
-        basket,
-    )
+    c.polygon(taper(x, top, half, top + half * 1.5, half * 0.85), basket)
 
 
 def kites(c: Canvas) -> None:
     """Kites with tails in a windy sky."""
-    horizon = c.height * c.between(0.88, 1.1)
+    horizon = c.y(0.88, 1.1)
     mood = sky(c, (*DAY, "sunset"), horizon=horizon, clouds=c.between(0.3, 0.9))
     if horizon < c.height:
         hills(c, mood, c.pick([(0.36, 0.52, 0.24), (0.86, 0.76, 0.54)]), horizon, layers=2, height=0.08)
     count = c.whole(1, 4)
     c.note(count=str(count))
     for _ in range(count):
-        x, y = c.between(0.15, 0.85) * c.width, c.between(0.15, 0.6) * c.height
-        _kite(c, x + 3 * np.sin(c.time), y + 4 * np.sin(1.7 * c.time), c.side * c.between(0.07, 0.16))
+        x, y = c.x(0.15, 0.85), c.y(0.15, 0.6)
+        _kite(c, x + 3 * np.sin(c.time), y + 4 * np.sin(1.7 * c.time), c.length(0.07, 0.16))
 
 
 def _kite(c: Canvas, x: float, y: float, size: float) -> None:
@@ -222,28 +211,20 @@ def _kite(c: Canvas, x: float, y: float, size: float) -> None:
     palette = [NAMED[name], *c.rng.permutation(c.pick(PALETTES)).tolist()]
     angle = c.between(-0.7, 0.7)
     long = c.between(1.3, 1.9)
-    corners = turned([[0, -1], [0.75, -0.25], [0, long], [-0.75, -0.25]], x, y, size, angle)
-    middle = turned([[0, -0.25]], x, y, size, angle)[0]
-    tail = [corners[2]]
+    *corners, middle = c.at(x, y, size, angle).points([[0, -1], [0.75, -0.25], [0, long], [-0.75, -0.25], [0, -0.25]])
     sway = c.between(1.5, 3) * size
+    tail = [corners[2]]
     for k in range(1, 7):
-        tail.append(
-            corners[2] + [np.sin(k * 1.3 + 2 * c.time + angle) * size * 0.35 - angle * sway * k / 6, k * size * 0.42]
-        )
+        swing = np.sin(k * 1.3 + 2 * c.time + angle) * size * 0.35 - angle * sway * k / 6
+        tail.append(corners[2] + [swing, k * size * 0.42])
     line = smooth(tail, 40, closed=False)
-    c.stroke([middle, [c.width * c.between(0.2, 0.8), c.height + 5]], 0.8, (0.95, 0.95, 0.95), opacity=0.7)
+    c.stroke([middle, [c.x(0.2, 0.8), c.height + 5]], 0.8, (0.95, 0.95, 0.95), opacity=0.7)
     c.stroke(line, max(size * 0.05, 1), palette[1])
     for k in range(4):
-        c.polygon(
-            [corners[k], corners[(k + 1) % 4], middle], scaled(palette[k % 2 * 2 if k < 2 else k], 1.0 - 0.12 * k)
-        )
+        tone = palette[k % 2 * 2 if k < 2 else k]
+        c.polygon([corners[k], corners[(k + 1) % 4], middle], scaled(tone, 1.0 - 0.12 * k))
     c.strokes([[corners[0], corners[2]], [corners[1], corners[3]]], max(size * 0.03, 1), (0.2, 0.14, 0.1), opacity=0.7)
-    for k, at in enumerate(line[8::8]):
-        bow = size * 0.16
-        c.polygons(
-            [
-                turned([[0, 0], [1, -0.6], [1, 0.6]], at[0], at[1], bow, 0.5),
-                turned([[0, 0], [-1, -0.6], [-1, 0.6]], at[0], at[1], bow, 0.5),
-            ],
-            palette[1 + k % 4],
-        )
+    for k, (bow_x, bow_y) in enumerate(line[8::8]):
+        bow = c.at(bow_x, bow_y, size * 0.16, 0.5)
+        wings = [bow.points([[0, 0], [side, -0.6], [side, 0.6]]) for side in (1, -1)]
+        c.polygons(wings, palette[1 + k % 4])

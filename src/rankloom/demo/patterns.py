@@ -139,11 +139,10 @@ def spirals(c: Canvas) -> None:
     phase = (arms * np.arctan2(v, u) * curl + winding * max(arms * 0.6, 1) + 1.2 * c.time) / (2 * np.pi)
     turn = (phase % 1.0).astype(np.float32)
     colors = palette[: c.pick([2, 3, 4])]
-    c.image[:] = (
-        ramp([*colors, colors[0]], turn)
-        if c.chance(0.5)
-        else np.asarray(colors, np.float32)[(turn * len(colors)).astype(int) % len(colors)]
-    )
+    if c.chance(0.5):
+        c.image[:] = ramp([*colors, colors[0]], turn)
+    else:
+        c.image[:] = np.asarray(colors, np.float32)[(turn * len(colors)).astype(int) % len(colors)]
     c.image[:] = cv2.GaussianBlur(c.image, (0, 0), 0.7)
     _light(c, 0.25)
 
@@ -160,16 +159,11 @@ def mosaic(c: Canvas) -> None:
     points = np.clip(points, 0, [c.width - 1, c.height - 1]).astype(np.float32)
     away, owner = _cells(c, points)
     palette = _palette(c)
-    cx, cy = c.between(0.2, 0.8) * c.width, c.between(0.2, 0.8) * c.height
+    cx, cy = c.x(0.2, 0.8), c.y(0.2, 0.8)
     px, py = points[:, 0] - cx, points[:, 1] - cy
-    design = c.pick(
-        [
-            np.hypot(px, py) / c.side * 3,
-            np.arctan2(py, px) / np.pi * 2.5,
-            py / c.side * 3 + 0.5 * np.sin(px / c.side * 6),
-            c.rng.random(len(points)) * 5,
-        ]
-    )
+    rings, rays = np.hypot(px, py) / c.side * 3, np.arctan2(py, px) / np.pi * 2.5
+    waves = py / c.side * 3 + 0.5 * np.sin(px / c.side * 6)
+    design = c.pick([rings, rays, waves, c.rng.random(len(points)) * 5])
     index = np.floor(design * c.between(1.0, 2.0) + c.rng.normal(0, 0.25, len(points))).astype(int) % len(palette)
     tiles = np.asarray(palette, np.float32)[index] * c.rng.uniform(0.82, 1.15, (len(points), 1)).astype(np.float32)
     c.image[:] = tiles[owner]
@@ -198,16 +192,10 @@ def marble(c: Canvas) -> None:
     """Stone with veins."""
     u, v = _plane(c, tilt=0.2)
     warp, fine = c.noise(c.between(1.2, 2.2), 4, gain=0.45), c.noise(c.between(2, 4), 6, gain=0.6)
-    base = c.pick(
-        [
-            (0.93, 0.92, 0.90),
-            (0.14, 0.15, 0.17),
-            (0.32, 0.48, 0.42),
-            (0.80, 0.64, 0.56),
-            (0.55, 0.60, 0.70),
-            (0.85, 0.78, 0.64),
-        ]
-    )
+    base = c.pick([
+        (0.93, 0.92, 0.90), (0.14, 0.15, 0.17), (0.32, 0.48, 0.42), (0.80, 0.64, 0.56), (0.55, 0.60, 0.70),
+        (0.85, 0.78, 0.64),
+    ])  # fmt: skip
     vein = c.pick([scaled(base, 0.5), mix(base, (1, 1, 1), 0.7), (0.75, 0.58, 0.25), (0.35, 0.36, 0.40)])
     lines = np.abs(np.sin((u * c.between(0.5, 2.5) + warp * c.between(1.5, 3.5)) * np.pi))
     c.image[:] = ramp([scaled(base, 0.82), base, mix(base, (1, 1, 1), 0.25)], fine)
@@ -220,17 +208,10 @@ def marble(c: Canvas) -> None:
 def wood(c: Canvas) -> None:
     """Grain of wood, in planks or one board, with knots."""
     u, v = _plane(c, tilt=0.3)
-    tone = c.pick(
-        [
-            (0.66, 0.44, 0.25),
-            (0.46, 0.28, 0.15),
-            (0.83, 0.66, 0.43),
-            (0.28, 0.19, 0.13),
-            (0.60, 0.57, 0.53),
-            (0.55, 0.26, 0.16),
-            (0.40, 0.48, 0.52),
-        ]
-    )
+    tone = c.pick([
+        (0.66, 0.44, 0.25), (0.46, 0.28, 0.15), (0.83, 0.66, 0.43), (0.28, 0.19, 0.13), (0.60, 0.57, 0.53),
+        (0.55, 0.26, 0.16), (0.40, 0.48, 0.52),
+    ])  # fmt: skip
     planks = c.pick([1, 3, 4, 6])
     board = np.floor(v * planks)
     offset = np.sin(board * 91.7) * 3.0
@@ -253,17 +234,10 @@ def wood(c: Canvas) -> None:
 def bricks(c: Canvas) -> None:
     """A wall of bricks in a bond, old or painted."""
     u, v = _plane(c, tilt=0.5)
-    tone = c.pick(
-        [
-            (0.62, 0.28, 0.20),
-            (0.72, 0.42, 0.28),
-            (0.50, 0.22, 0.18),
-            (0.85, 0.82, 0.76),
-            (0.55, 0.53, 0.52),
-            (0.40, 0.46, 0.52),
-            (0.78, 0.66, 0.46),
-        ]
-    )
+    tone = c.pick([
+        (0.62, 0.28, 0.20), (0.72, 0.42, 0.28), (0.50, 0.22, 0.18), (0.85, 0.82, 0.76), (0.55, 0.53, 0.52),
+        (0.40, 0.46, 0.52), (0.78, 0.66, 0.46),
+    ])  # fmt: skip
     tall = c.between(0.06, 0.15)
     wide = tall * c.between(2.0, 3.2)
     row = np.floor(v / tall)

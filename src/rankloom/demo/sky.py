@@ -102,12 +102,12 @@ def moon(c: Canvas, x: float, y: float, radius: float) -> None:
     face = ramp([(0.72, 0.72, 0.70), (0.98, 0.97, 0.92)], np.clip(maria * 1.4, 0, 1))
     phase = c.between(-1.0, 1.0)
     if c.chance(0.5):
-        c.ellipse(x, y, radius, None, face)
+        c.disc(x, y, radius, face)
         return
     turn = np.linspace(-np.pi / 2, np.pi / 2, 40)
-    edge = np.stack([x + radius * np.cos(turn), y + radius * np.sin(turn)], axis=1)
-    inner = np.stack([x + radius * phase * np.cos(turn), y + radius * np.sin(turn)], axis=1)[::-1]
-    c.polygon(np.concatenate([edge, inner]), face)
+    height = y + radius * np.sin(turn)
+    edge, inner = (np.stack([x + reach * np.cos(turn), height], axis=1) for reach in (radius, radius * phase))
+    c.polygon(np.concatenate([edge, inner[::-1]]), face)
 
 
 def ridge(c: Canvas, base: float, height: float, cells: float, *, rough: float = 0.5, octaves: int = 6) -> Array:
@@ -138,20 +138,17 @@ def hills(c: Canvas, mood: Mood, color: Sequence[float], base: float, layers: in
     texture = c.noise(14, 4)
     for layer in range(layers):
         near = (layer + 1) / layers
-        line = ridge(
-            c, base + near * (c.height - base) * 0.45, height * c.side * (0.6 + 0.4 * near), 1.2, rough=0.35, octaves=3
-        )
+        foot, rise = base + near * (c.height - base) * 0.45, height * c.side * (0.6 + 0.4 * near)
+        line = ridge(c, foot, rise, 1.2, rough=0.35, octaves=3)
         tone = mood.lit(c.vary(color, 0.03), 0.75 * (1 - near))
         depth = 0.08 if min(color) > 0.8 else 0.30  # snow is smoother than grass
         low, high = scaled(tone, 1 - depth * near), scaled(tone, 1 + 0.12 * near)
         c.polygon(below(c, line), ramp([low, high], texture))
 
 
-def sea(
-    c: Canvas, mood: Mood, horizon: float, *, glint: float | None = None, color: Sequence[float] | None = None
-) -> None:
+def sea(c: Canvas, mood: Mood, horizon: float, *, glint: float | None = None) -> None:
     """Water from the horizon down: it mirrors the sky, ripples, and glitters under a light at x = `glint`."""
-    own = color or c.pick([(0.05, 0.25, 0.40), (0.06, 0.38, 0.46), (0.10, 0.20, 0.30), (0.12, 0.42, 0.40)])
+    own = c.pick([(0.05, 0.25, 0.40), (0.06, 0.38, 0.46), (0.10, 0.20, 0.30), (0.12, 0.42, 0.40)])
     far, near = mix(mood.haze, scaled(own, mood.light), 0.45), mix(mood.stops[0], scaled(own, mood.light), 0.65)
     height = c.height - int(horizon)
     if height < 2:
@@ -182,22 +179,15 @@ def conifer(c: Canvas, x: float, base: float, height: float, color: Sequence[flo
         low, top = 0.08 + 0.86 * tier / tiers, min(0.08 + 0.86 * (tier + 1.9) / tiers, 1.0)
         half = width * (1 - low) * c.between(0.9, 1.1)
         y0, y1 = base - height * low, base - height * top
-        shape = [
-            [x - half, y0],
-            [x - half * 0.45, y0 - height * 0.012],
-            [x, y0 + height * 0.012],
-            [x + half, y0],
-            [x, y1],
-        ]
-        c.polygon(shape, scaled(color, 0.78 + 0.35 * tier / tiers))
+        hem = [[x - half, y0], [x - half * 0.45, y0 - height * 0.012], [x, y0 + height * 0.012], [x + half, y0]]
+        c.polygon([*hem, [x, y1]], scaled(color, 0.78 + 0.35 * tier / tiers))
         if snow > 0:
             cap = [
                 [x - half * 0.9, y0 - 1],
                 [x - half * 0.2, y0 - height * 0.045],
                 [x + half * 0.5, y0 - height * 0.03],
-                [x, y1],
             ]
-            c.polygon(cap, (0.93, 0.95, 0.98), opacity=snow)
+            c.polygon([*cap, [x, y1]], (0.93, 0.95, 0.98), opacity=snow)
 
 
 def tree_crown(c: Canvas, x: float, y: float, radius: float, color: Sequence[float], light: float = -2.2) -> None:

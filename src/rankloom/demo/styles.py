@@ -31,14 +31,12 @@ def _sepia(c: Canvas) -> None:
 
 def _duotone(c: Canvas) -> None:
     palette = sorted(c.pick(PALETTES), key=sum)
-    c.image = ramp(
-        [mix(palette[0], (0, 0, 0), 0.3), palette[2], mix(palette[-1], (1, 1, 1), 0.3)],
-        cv2.equalizeHist(_bytes(_gray(c))) / np.float32(255),
-    )
+    stops = [mix(palette[0], (0, 0, 0), 0.3), palette[2], mix(palette[-1], (1, 1, 1), 0.3)]
+    c.image = ramp(stops, cv2.equalizeHist(_bytes(_gray(c))) / np.float32(255))
 
 
-def _bytes(gray: Array) -> Array:
-    return np.asarray(cv2.convertScaleAbs(gray, alpha=255.0))
+def _bytes(image: Array) -> Array:
+    return np.asarray(cv2.convertScaleAbs(image, alpha=255.0))
 
 
 def _pencil(c: Canvas) -> None:
@@ -53,7 +51,7 @@ def _pencil(c: Canvas) -> None:
 
 def _poster(c: Canvas) -> None:
     """Few tones of each colour, without noise."""
-    smooth = cv2.medianBlur(np.asarray(cv2.convertScaleAbs(np.clip(c.image, 0, 1), alpha=255.0)), 5)
+    smooth = cv2.medianBlur(_bytes(np.clip(c.image, 0, 1)), 5)
     levels = c.whole(4, 7)
     table = (np.round(np.arange(256) / 255 * levels) / levels).astype(np.float32)
     c.image = np.asarray(cv2.LUT(smooth, table))
@@ -62,8 +60,7 @@ def _poster(c: Canvas) -> None:
 def _watercolor(c: Canvas) -> None:
     """Blurred areas with wavy borders, darker at their edges, on paper."""
     _smear(c, c.side * 0.02, 8)
-    image = cv2.convertScaleAbs(np.clip(c.image, 0, 1), alpha=255.0)
-    image = cv2.medianBlur(image, 9).astype(np.float32) / np.float32(255)
+    image = cv2.medianBlur(_bytes(np.clip(c.image, 0, 1)), 9).astype(np.float32) / np.float32(255)
     gray = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY)
     edge = np.clip(np.abs(gray - cv2.GaussianBlur(gray, (0, 0), 3)) * 3, 0, 0.35)
     wash = (0.80 + 0.2 * c.noise(5, 3)) * (1 - edge)
@@ -73,26 +70,26 @@ def _watercolor(c: Canvas) -> None:
 def _smear(c: Canvas, reach: float, cells: float) -> None:
     x, y = c.grid()
     shift_x, shift_y = c.noise(cells, 2) - 0.5, c.noise(cells, 2) - 0.5
-    across, down = x + 2 * reach * shift_x, y + 2 * reach * shift_y
-    c.image = cv2.remap(
-        c.image, across.astype(np.float32), down.astype(np.float32), cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT
-    )
+    c.image = _resampled(c, x + 2 * reach * shift_x, y + 2 * reach * shift_y)
+
+
+def _resampled(c: Canvas, x: Array, y: Array) -> Array:
+    """The picture whose every pixel comes from another place of this one."""
+    places = x.astype(np.float32), y.astype(np.float32)
+    return np.asarray(cv2.remap(c.image, *places, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT))
 
 
 def _brush(c: Canvas) -> None:
     """Short strokes: every cell takes the colour of its middle, and is shaded along one direction."""
-    cell = c.side * c.between(0.009, 0.018)
+    cell = c.length(0.009, 0.018)
     angle = c.between(0, pi)
     x, y = c.grid()
     u, v = x * cos(angle) + y * sin(angle), -x * sin(angle) + y * cos(angle)
     wave = (c.noise(5, 2) - 0.5) * 3
     u, v = np.floor(u / (3 * cell) + wave) + 0.5, np.floor(v / cell + wave) + 0.5
     u, v = (u - wave) * 3 * cell, (v - wave) * cell
-    from_x, from_y = (
-        (u * cos(angle) - v * sin(angle)).astype(np.float32),
-        (u * sin(angle) + v * cos(angle)).astype(np.float32),
-    )
-    strokes = cv2.remap(c.image, from_x, from_y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT)
+    from_x, from_y = u * cos(angle) - v * sin(angle), u * sin(angle) + v * cos(angle)
+    strokes = _resampled(c, from_x, from_y)
     c.image = strokes * spread(0.88 + 0.24 * c.noise(120, 1, stretch=2))
 
 
@@ -105,14 +102,13 @@ def _pixels(c: Canvas) -> None:
 def _halftone(c: Canvas) -> None:
     """Dots of ink on paper, larger where it is darker."""
     x, y = c.grid()
-    angle, pitch = c.between(0, pi / 2), c.side * c.between(0.014, 0.024)
+    angle, pitch = c.between(0, pi / 2), c.length(0.014, 0.024)
     u, v = (x * cos(angle) + y * sin(angle)) * (pi / pitch), (y * cos(angle) - x * sin(angle)) * (pi / pitch)
     screen = 0.5 + 0.25 * (np.cos(2 * u) + np.cos(2 * v))
     ink = np.clip((cv2.GaussianBlur(_gray(c), (0, 0), 1.0) - screen) * 5 + 0.5, 0, 1)
     dark = mix(c.pick(c.pick(PALETTES)), (0, 0, 0), 0.45)
-    c.image = ramp([dark, (0.98, 0.96, 0.90)], ink.astype(np.float32)) * np.float32(0.6) + np.clip(
-        c.image, 0, 1
-    ) * np.float32(0.4)
+    dots = ramp([dark, (0.98, 0.96, 0.90)], ink.astype(np.float32))
+    c.image = dots * np.float32(0.6) + np.clip(c.image, 0, 1) * np.float32(0.4)
 
 
 # What it is called, how it is made, and whether the colours survive it.
