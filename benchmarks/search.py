@@ -21,6 +21,7 @@ TITLE = "Search"
 DESCRIPTORS, COMPONENTS = 9, 64
 NAMES = [f"descriptor{number}" for number in range(DESCRIPTORS)]
 CLASSES = 1000
+VISUAL_WORDS = 256  # of a vocabulary that is trained on the collection
 
 
 def problem(n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -80,7 +81,7 @@ def _presets(cores: int, n: int = 200_000) -> list[Bar]:
     random = np.random.default_rng(0)
     even = np.ones(len(DISTANCES), dtype=np.float32)
     for preset, names in PRESETS.items():
-        widths = [DESCRIPTORS_BY_NAME[name].dimension or 1000 for name in names]
+        widths = [DESCRIPTORS_BY_NAME[name].dimension or VISUAL_WORDS for name in names]
         block = random.random((10_000, max(widths)), dtype=np.float32).astype(np.float16)
         stored = [np.tile(block[:, :width], (n // len(block), 1)) for width in widths]
 
