@@ -2,6 +2,7 @@
 
 import hashlib
 import sqlite3
+import threading
 
 import numpy as np
 import pytest
@@ -65,6 +66,31 @@ def test_added_items_keep_weights_and_similarities(changing, tmp_path):
     anew = alike(changing).search(like(3), 2 * N)
     assert ids(grown) == ids(anew)
     np.testing.assert_allclose([hit.score for hit in grown], [hit.score for hit in anew], rtol=1e-12)
+
+
+def test_searches_go_on_with_the_last_weights_while_another_thread_learns(changing):
+    engine = alike(changing)
+    engine.feedback(like(3), [Mark(item, float(item % 2)) for item in range(4, 20)])
+    expected = engine.search(like(5), N)
+    learning, done = threading.Event(), threading.Event()
+
+    def replay():
+        with engine._weights._lock:  # as a thread that replays a long log of marks
+            learning.set()
+            done.wait(300)
+
+    thread = threading.Thread(target=replay)
+    thread.start()
+    learning.wait(300)
+    try:
+        assert engine.search(like(5), N) == expected
+        number = engine.feedback(like(5), [Mark(40, 1.0)])[0]
+        assert engine.search(like(5), N)[0].id == 40  # feedback inside the search needs no learned weights
+        assert engine.undo() == number
+    finally:
+        done.set()
+        thread.join()
+    assert engine.search(like(5), N) == expected
 
 
 def test_a_doubled_collection_has_other_weights_at_once(changing, tmp_path):

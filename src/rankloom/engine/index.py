@@ -43,7 +43,7 @@ class ExactIndex:
 class FaissIndex:
     """Candidates by the cosine of one descriptor, found by FAISS (the extra `ann`).
 
-    Up to 20,000 items it compares all of them; beyond, items lie in cells around centres and only the nearest cells
+    Up to 20,000 items it compares all of them; beyond, items lie in cells around centers and only the nearest cells
     are looked into. `recall` measures what that costs.
 
     Parameters
@@ -72,8 +72,8 @@ class FaissIndex:
         else:
             n_cells = int(4 * np.sqrt(n))
             kind = faiss.ScalarQuantizer.QT_fp16
-            centres = faiss.IndexFlatIP(width)
-            self._index = faiss.IndexIVFScalarQuantizer(centres, width, n_cells, kind, faiss.METRIC_INNER_PRODUCT)
+            centers = faiss.IndexFlatIP(width)
+            self._index = faiss.IndexIVFScalarQuantizer(centers, width, n_cells, kind, faiss.METRIC_INNER_PRODUCT)
             sample = np.sort(np.random.default_rng(0).choice(n, min(n, 50 * n_cells), replace=False))
             self._index.train(_unit(stored[sample]))
             self._index.nprobe = n_probe

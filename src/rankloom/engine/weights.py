@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -24,6 +25,7 @@ from rankloom.engine.snapshot import Snapshot
 from rankloom.engine.view import View
 from rankloom.experts import prior_weights
 
+PATIENCE = 0.25  # seconds that a search waits for a thread that learns
 AT_ONCE = 2000  # marks that whoever marks may learn from
 _ENCODER_WEIGHT = 1.0
 _FACE_WEIGHT = 0.1
@@ -45,6 +47,7 @@ class WeightSource:
         self._online: OnlineWeights | None = None
         self._online_key: tuple[Any, ...] = ()
         self._model: tuple[int | None, RankerScorer | None] = (None, None)
+        self._last: View | None = None
 
     def view(self, snapshot: Snapshot, *, store: bool = False) -> View:
         """The items and the weights of this moment.
@@ -54,7 +57,12 @@ class WeightSource:
         snapshot : the items.
         store : whether checkpoints of what is learned now are kept.
         """
-        with self._lock:
+        last = self._last
+        patient = store or last is None or last.snapshot.names != snapshot.names
+        if not self._lock.acquire(timeout=-1 if patient else PATIENCE):
+            assert last is not None
+            return replace(last, snapshot=snapshot)  # another thread replays many marks: the last weights serve
+        try:
             settings = learning_settings(self._collection)
             online = self._current(snapshot, settings)
             online.catch_up(store=store)
@@ -62,7 +70,10 @@ class WeightSource:
             number, scorer = self._model
             if scorer is not None and scorer.linear_weights is not None:
                 scorer = None  # the online weights start from it
-            return View(snapshot, {**online.weights, **locked}, dict(online.start), number, scorer)
+            self._last = View(snapshot, {**online.weights, **locked}, dict(online.start), number, scorer)
+            return self._last
+        finally:
+            self._lock.release()
 
     def keep_up(self, snapshot: Snapshot) -> None:
         """Learn from the latest marks and keep checkpoints, where that takes little; else the next search learns."""
@@ -77,11 +88,10 @@ class WeightSource:
 
     def state(self, snapshot: Snapshot) -> WeightState:
         """The weights of all experts: now, at the start, which are locked, and from how many marks."""
-        with self._lock:
-            view = self.view(snapshot)
-            assert self._online is not None
-            locked = frozenset(learning_settings(self._collection).locked)
-            return WeightState(dict(view.weights), dict(view.start), locked, self._online.n_marks)
+        view = self.view(snapshot)
+        assert self._online is not None
+        locked = frozenset(learning_settings(self._collection).locked)
+        return WeightState(dict(view.weights), dict(view.start), locked, self._online.n_marks)
 
     def online(self, snapshot: Snapshot) -> OnlineWeights:
         """What learns from the marks."""
