@@ -60,6 +60,7 @@ def rest(positive):
     return np.setdiff1d(np.arange(N), positive)
 
 
+@pytest.mark.slow
 class TestEveryMethod:
     def test_items_that_show_it_come_first(self, concept):
         others = rest(MANY)

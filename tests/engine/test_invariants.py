@@ -160,6 +160,7 @@ def test_ties_are_by_number(changing):
     assert ids(nothing.search(like(7), N)) == [*range(1, N + 1)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cores", [1, 2, 3, 7])
 def test_the_order_does_not_depend_on_threads(original, monkeypatch, cores):
     expected = {name: alike(original).rank(query).total for name, query in QUERIES.items()}

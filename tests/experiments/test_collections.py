@@ -372,6 +372,7 @@ def trials(data):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_every_strategy_runs_with_and_without_neighbours(trials, strategy):
     for name in (strategy, f"{strategy} + neighbours"):
