@@ -82,12 +82,12 @@ def diffuse_scores(
 
 @dataclass(frozen=True, eq=False)
 class _Current:
-    """The graph of a snapshot and its matrix; and the weights and versions of descriptors that it was made with."""
+    """The graph of a snapshot, what it was made with, and its matrix."""
 
     snapshot: Snapshot
+    stored: StoredGraph
     graph: NeighborGraph
     operator: Any
-    weights: Mapping[str, float]
 
 
 class Diffusion:
@@ -98,7 +98,7 @@ class Diffusion:
 
     def __init__(self, collection: Collection):
         self._collection = collection
-        self._lock = threading.RLock()
+        self._lock = threading.Lock()
         self._building = threading.Lock()
         self._current: _Current | None = None
         self._loaded: tuple[tuple[int, int] | None, StoredGraph | None] | None = None
@@ -132,22 +132,24 @@ class Diffusion:
         progress : called with the number of items done, of all, and a text.
         """
         current = self._updated(view.snapshot, view.fused, progress)
-        made = _stored(current.graph, current.weights, view.snapshot)
         with self._lock:
-            stored = self._on_disk()
-        if stored is None or not _same(stored, made):
-            save_graph(self._collection, made)
+            on_disk = self._on_disk()
+        if on_disk is None or not _same(on_disk, current.stored):
+            save_graph(self._collection, current.stored)
         return current.graph
 
     def _ready(self, snapshot: Snapshot, weights: Mapping[str, float]) -> _Current | None:
         """The graph for a search: if it is there, or if little is missing, which is computed then."""
         known = self._known(snapshot)
-        fitting = 0 if known is None or not _near(weights, known.weights) else len(known.ids)
-        if (snapshot.n_items - fitting) * snapshot.n_items <= _AT_ONCE:
-            return self._updated(snapshot, weights)
         with self._lock:
             current = self._current
-        return current if current is not None and current.snapshot is snapshot else None
+        there = current is not None and current.snapshot is snapshot
+        fits = known is not None and _near(weights, known.weights)
+        if not (there and fits):
+            fitting = len(known.ids) if known is not None and fits else 0
+            if (snapshot.n_items - fitting) * snapshot.n_items <= _AT_ONCE:
+                return self._updated(snapshot, weights)
+        return current if there else None
 
     def _updated(
         self,
@@ -164,14 +166,16 @@ class Diffusion:
                 current = self._current
                 if known is not None and current is not None and current.snapshot is snapshot:
                     return current
+            made_with = dict(weights) if known is None else known.weights
             graph = build_graph(
-                _similarity(snapshot, weights if known is None else known.weights),
+                _similarity(snapshot, made_with),
                 snapshot.present,
                 NEAREST,
                 known=None if known is None else NeighborGraph(known.ids, known.similarities),
                 progress=progress,
             )
-            current = _Current(snapshot, graph, graph.operator(), dict(weights) if known is None else known.weights)
+            stored = StoredGraph(graph.ids, graph.similarities, made_with, _versions(snapshot), RESOLUTION)
+            current = _Current(snapshot, stored, graph, graph.operator())
             with self._lock:
                 self._current = current
             return current
@@ -188,11 +192,9 @@ class Diffusion:
         with self._lock:
             current = self._current
             if current is not None and current.snapshot is snapshot:
-                return _stored(current.graph, current.weights, snapshot)
+                return current.stored
             versions = _versions(snapshot)
-            known = None
-            if current is not None and _versions(current.snapshot) == versions:
-                known = _stored(current.graph, current.weights, snapshot)
+            known = current.stored if current is not None and current.stored.versions == versions else None
             stored = self._on_disk()
             fits = stored is not None and stored.resolution == RESOLUTION and stored.versions == versions
             if stored is not None and fits and (known is None or len(stored.ids) > len(known.ids)):
@@ -201,12 +203,8 @@ class Diffusion:
                 return None
             graph = NeighborGraph(known.ids, known.similarities)
             if len(graph) == snapshot.n_items and not graph.lost(snapshot.present).any():
-                self._current = _Current(snapshot, graph, graph.operator(), known.weights)
+                self._current = _Current(snapshot, known, graph, graph.operator())
             return known
-
-
-def _stored(graph: NeighborGraph, weights: Mapping[str, float], snapshot: Snapshot) -> StoredGraph:
-    return StoredGraph(graph.ids, graph.similarities, dict(weights), _versions(snapshot), RESOLUTION)
 
 
 def _same(a: StoredGraph, b: StoredGraph) -> bool:

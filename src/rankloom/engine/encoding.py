@@ -57,7 +57,7 @@ class ExampleEncoder:
         self._collection = collection
         self._images: LRU[str, NDArray[Any]] = LRU(_REMEMBERED)
         self._pictures: LRU[Any, _Picture] = LRU(_REMEMBERED)
-        self._texts: LRU[tuple[str, str, str], NDArray[Any]] = LRU(_REMEMBERED)
+        self._texts: LRU[tuple[OnnxEncoder, str], NDArray[Any]] = LRU(_REMEMBERED)
         self._describers: LRU[Any, Describer] = LRU(2)
 
     def keyed(self, query: Query) -> Query:
@@ -124,11 +124,11 @@ class ExampleEncoder:
         }
 
     def _encoded_text(self, name: str, options: str, text: str) -> NDArray[Any]:
-        vector = self._texts.get((name, options, text))
+        encoder = load_encoder(name, options)
+        vector = self._texts.get((encoder, text))
         if vector is None:
-            encoder: OnnxEncoder = load_encoder(name, options)
             vector = encoder.encode_texts([text])[0]
-            self._texts.put((name, options, text), vector)
+            self._texts.put((encoder, text), vector)
         return vector
 
     def _picture(self, example: Example, snapshot: Snapshot) -> _Picture:

@@ -210,8 +210,6 @@ class OnlineWeights:
                 self._checkpoint()
             if learned < len(page):
                 break
-        if store:
-            self._checkpoint()
         return changed
 
     def _learn(self, page: list[StoredMark]) -> int:

@@ -43,7 +43,7 @@ class WeightSource:
 
     def __init__(self, collection: Collection, encoder: ExampleEncoder, given: Mapping[str, float] | None = None):
         self._collection, self._encoder, self._given = collection, encoder, given
-        self._lock = threading.RLock()
+        self._lock = threading.Lock()
         self._online: OnlineWeights | None = None
         self._online_key: tuple[Any, ...] = ()
         self._model: tuple[int | None, RankerScorer | None] = (None, None)
