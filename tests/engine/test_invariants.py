@@ -17,6 +17,7 @@ from rankloom.collection import Captions, Collection, Mark, index
 from rankloom.collection.query import Example, Filters, Query
 from rankloom.engine import METHODS, Engine, SearchOptions, snapshot
 from rankloom.engine.diffusion import ALPHA
+from rankloom.engine.feedback import Judgements, mark_offsets
 from tests.archives import alike, copied, ids, like, picture, rgb, write_pictures
 
 N = 48
@@ -421,3 +422,32 @@ def test_a_snapshot_stays_as_it_was_made(changing, tmp_path):
     assert after is not before
     assert len(after.texts.text) > len(before.texts.text)
     assert [before.texts.text.scores(word).tolist() for word in words] == scores
+
+
+# Preferences ---------------------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.tuples(st.integers(1, 12), st.integers(1, 12)).filter(lambda pair: pair[0] != pair[1]), max_size=40))
+def test_preferences_that_do_not_contradict_each_other_hold(pairs):
+    total = np.linspace(1.0, 0.0, 12)
+    offsets = mark_offsets(Judgements({3: 1.0, 7: 0.0}, pairs), total)
+    placed = {item: total[item - 1] + offsets.get(item - 1, 0.0) for item in range(1, 13)}
+    last = {frozenset(pair): pair for pair in pairs}.values()
+    reached = {pair: _reaches(last, *reversed(pair)) for pair in last}
+    for (better, worse), contradicted in reached.items():
+        assert contradicted or placed[better] > placed[worse]
+
+
+def _reaches(pairs, start, end):
+    """Whether a chain of preferences leads from one item to another: by brute force."""
+    known = {start}
+    while len(grown := known | {worse for better, worse in pairs if better in known}) > len(known):
+        known = grown
+    return end in known
+
+
+def test_thousands_of_contradicting_preferences_are_looked_at_once_each():
+    random = np.random.default_rng(0)
+    pairs = [(int(a), int(b)) for a, b in random.integers(1, 60, (20_000, 2)) if a != b]
+    offsets = mark_offsets(Judgements({}, pairs), np.zeros(60))
+    assert max(offsets.values(), default=0.0) <= 60  # each preference raises an item once, if at all

@@ -392,6 +392,7 @@ def test_undo_equals_never_having_marked_after_the_collection_doubled(fresh, tmp
         one.search(like(1), 1)
         index(one.collection, [more], workers=0)
     engine.undo(mark=numbers[3])
+    never.settle()
     assert engine.weights == never.weights
 
 
@@ -404,8 +405,10 @@ def test_two_engines_see_each_others_marks(fresh):
     other.search(like(1))
     one.feedback(like(1), [Mark(40, 1.0), Mark(2, 0.0)])
     assert ids(other.search(like(1), N))[0] == 40
+    other.settle()
     assert one.weights == other.weights
     other.undo(like(1))
+    one.settle()
     assert one.weights == other.weights
     other.set_weight("lbp.l1", 0.7)
     assert one.weights["lbp.l1"] == 0.7
@@ -418,6 +421,7 @@ def test_two_engines_see_each_others_reset(fresh):
     one.feedback(like(1), [Mark(40, 1.0), Mark(2, 0.0)])
     assert one.weights == other.weights
     one.reset_weights()
+    other.settle()
     assert one.weights == other.weights
 
 

@@ -2,7 +2,6 @@
 
 import hashlib
 import sqlite3
-import threading
 
 import numpy as np
 import pytest
@@ -58,47 +57,58 @@ def test_added_items_keep_weights_and_similarities(changing, tmp_path):
     engine = alike(changing)
     engine.feedback(like(3), [Mark(item, float(item % 2)) for item in range(4, 20)])
     engine.search(like(3), N)
-    online = engine._weights.online(engine.snapshot())
+    online = engine._weights._online
     index(changing, [write_pictures(tmp_path / "more", 3, seed=4, captions=False)], workers=0)
     grown = engine.search(like(3), 2 * N)
-    assert engine._weights.online(engine.snapshot()) is online
+    assert not grown.learning
+    assert engine._weights._online is online
     assert len(grown) == N + 12
     anew = alike(changing).search(like(3), 2 * N)
     assert ids(grown) == ids(anew)
     np.testing.assert_allclose([hit.score for hit in grown], [hit.score for hit in anew], rtol=1e-12)
 
 
-def test_searches_go_on_with_the_last_weights_while_another_thread_learns(changing):
+def test_searches_go_on_with_the_last_weights_while_a_replay_runs(changing):
+    engine, other = alike(changing), alike(changing)
+    engine.feedback(like(3), [Mark(item, float(item % 2)) for item in range(4, 20)])
+    before = engine.search(like(5), N)
+    weights = engine.weights
+    with engine._weights._lock:  # as a thread that replays a long log of marks
+        other.feedback(like(5), [Mark(40, 1.0), Mark(39, 0.0)], user="b")
+        during = engine.search(like(5), N)
+        assert (during, during.learning, engine.weights) == (before, True, weights)
+        marked = engine.search(like(5), N, SearchOptions(user="b"))
+        assert marked[0].id == 40  # feedback inside the search needs no learned weights
+    engine.settle()
+    assert not engine.search(like(5), N).learning
+    assert engine.weights == other.weights == alike(changing).weights != weights
+
+
+def test_a_long_replay_holds_up_nobody(changing, monkeypatch):
+    monkeypatch.setattr("rankloom.engine.weights.AT_ONCE", 5)
+    engine = alike(changing)
+    numbers = [engine.feedback(like(item), [Mark(item + 1, 1.0)])[0] for item in range(1, 20)]
+    with engine._weights._collection.transaction() as db:  # so that the undo has no checkpoint to begin from
+        db.execute("DELETE FROM checkpoints")
+    engine.undo(mark=numbers[0])
+    engine.feedback(like(7), [Mark(9, 1.0)])
+    assert {hit.id for hit in engine.search(like(7), 2)} == {8, 9}
+    anew = alike(changing)
+    for replayed in (engine, anew):
+        replayed.settle()
+        assert replayed.weight_state.n_marks == len(numbers)
+    assert engine.weights == anew.weights
+
+
+def test_a_doubled_collection_is_learned_again(changing, tmp_path):
     engine = alike(changing)
     engine.feedback(like(3), [Mark(item, float(item % 2)) for item in range(4, 20)])
-    expected = engine.search(like(5), N)
-    learning, done = threading.Event(), threading.Event()
-
-    def replay():
-        with engine._weights._lock:  # as a thread that replays a long log of marks
-            learning.set()
-            done.wait(300)
-
-    thread = threading.Thread(target=replay)
-    thread.start()
-    learning.wait(300)
-    try:
-        assert engine.search(like(5), N) == expected
-        number = engine.feedback(like(5), [Mark(40, 1.0)])[0]
-        assert engine.search(like(5), N)[0].id == 40  # feedback inside the search needs no learned weights
-        assert engine.undo() == number
-    finally:
-        done.set()
-        thread.join()
-    assert engine.search(like(5), N) == expected
-
-
-def test_a_doubled_collection_has_other_weights_at_once(changing, tmp_path):
-    engine = alike(changing)
-    engine.search(like(3))
-    online = engine._weights.online(engine.snapshot())
+    online = engine._weights._online
     index(changing, [write_pictures(tmp_path / "more", 13, seed=4, captions=False)], workers=0)
-    assert engine._weights.online(engine.snapshot()) is not online
+    engine.search(like(3))
+    engine.settle()
+    assert engine._weights._online is not online
+    assert engine.weights == alike(changing).weights
 
 
 @pytest.mark.parametrize("item", [1, 20, 48])

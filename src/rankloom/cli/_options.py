@@ -52,13 +52,16 @@ def collection_folder(given: str | None) -> str:
 
 
 @contextmanager
-def open_engine(collection: str | None) -> Iterator[Engine]:
-    """The engine of a collection, which is closed at the end."""
+def open_engine(collection: str | None, *, writes: bool = False) -> Iterator[Engine]:
+    """The engine of a collection, which is closed at the end; what was written is learned before that."""
     from rankloom.collection import Collection
     from rankloom.engine import Engine
 
     with Collection(collection_folder(collection)) as opened:
-        yield Engine(opened)
+        engine = Engine(opened)
+        yield engine
+        if writes:
+            engine.settle()
 
 
 def split_names(text: str) -> list[str]:

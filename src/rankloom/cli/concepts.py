@@ -40,7 +40,7 @@ def train(
     Example:
       rankloom concepts train anchor -p 17 -p studio.jpg -p 40 -n 3
     """
-    with open_engine(collection) as engine:
+    with open_engine(collection, writes=True) as engine:
         items = [_items(engine.collection, examples) for examples in (positive, negative)]
         concept = engine.train_concept(name, items[0], items[1] or None, method=method)
     if as_json:
@@ -125,6 +125,6 @@ def drop(name: str, collection: str | None) -> None:
     Example:
       rankloom concepts drop anchor
     """
-    with open_engine(collection) as engine:
+    with open_engine(collection, writes=True) as engine:
         engine.drop_concept(name)
     click.echo(f"{name} is forgotten")

@@ -56,7 +56,7 @@ def feedback(
     from rankloom.collection import Mark
 
     query = read_query(**asked)
-    with open_engine(collection) as engine:
+    with open_engine(collection, writes=True) as engine:
         if source is not None:
             counted = _import(engine, source, user)
             click.echo(f"{counted[0]} marks taken in, {counted[1]} of unknown items left out", err=as_json)
@@ -127,7 +127,7 @@ def train(collection: str | None, ranker: str, settings: tuple[str, ...], as_jso
     Example:
       rankloom train --ranker rlr --set nu=0.1
     """
-    with open_engine(collection) as engine:
+    with open_engine(collection, writes=True) as engine:
         model = engine.train(ranker, read_settings(settings))
     if as_json:
         emit(model._asdict())
@@ -255,7 +255,7 @@ def use_model(number: int, collection: str | None) -> None:
     Example:
       rankloom models use 2
     """
-    with open_engine(collection) as engine:
+    with open_engine(collection, writes=True) as engine:
         engine.use(number or None)
     click.echo(f"model {number} is in use" if number else "the weights that follow every mark are in use")
 
@@ -269,7 +269,7 @@ def rollback(collection: str | None) -> None:
     Example:
       rankloom models rollback
     """
-    with open_engine(collection) as engine:
+    with open_engine(collection, writes=True) as engine:
         number = engine.rollback()
     click.echo(f"model {number} is in use" if number else "the weights that follow every mark are in use")
 

@@ -8,7 +8,8 @@ import os
 import sqlite3
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
+import weakref
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,6 +103,7 @@ class Collection:
         self._local = threading.local()
         self._connections: list[sqlite3.Connection] = []
         self._guard = threading.Lock()
+        self._before_close: list[weakref.WeakMethod[Callable[[], None]]] = []
         self._lock: int | None = None
         self._changed = False
         _check_files(self.folder, create)
@@ -131,6 +133,9 @@ class Collection:
 
     def close(self) -> None:
         """Close the database. If something was written, and there is no backup of today, one is made first."""
+        for reference in self._before_close:
+            if (method := reference()) is not None:
+                method()
         self.back_up_daily()
         self._changed = False
         with self._guard:
@@ -141,6 +146,19 @@ class Collection:
                 os.close(self._lock)
                 self._lock = None
         self._local = threading.local()
+
+    def before_close(self, method: Callable[[], None]) -> None:
+        """Call a method when the collection is about to be closed, if its object is still there."""
+        self._before_close = [reference for reference in self._before_close if reference() is not None]
+        self._before_close.append(weakref.WeakMethod(method))
+
+    def release(self) -> None:
+        """Close the connection of this thread, which is about to end."""
+        connection: sqlite3.Connection | None = self._local.__dict__.pop("db", None)
+        with self._guard:
+            if connection in self._connections:
+                self._connections.remove(connection)
+                connection.close()
 
     def back_up_daily(self) -> None:
         """Copy the database if something was written here and there is no backup of today."""

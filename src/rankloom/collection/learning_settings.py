@@ -24,9 +24,27 @@ class LearningSettings(NamedTuple):
     online: str | None
 
 
-def learning_settings(collection: Collection) -> LearningSettings:
-    """The settings now."""
-    settings = _read(collection)
+class LearningState(NamedTuple):
+    """All that the weights depend on beside phi: the settings, the model in use, the last mark and the last undo."""
+
+    settings: LearningSettings
+    model: int | None
+    last_mark: int
+    last_undo: int
+
+
+def learning_state(collection: Collection) -> LearningState:
+    """The state of this moment; reading it costs the same however many marks there are."""
+    text, model, mark, undo = collection.db.execute(
+        "SELECT (SELECT value FROM meta WHERE key = ?), (SELECT model FROM uses ORDER BY id DESC LIMIT 1), "
+        "(SELECT coalesce(max(id), 0) FROM qrels), (SELECT coalesce(max(id), 0) FROM undos)",
+        (_KEY,),
+    ).fetchone()
+    return LearningState(_settings(text), model, mark, undo)
+
+
+def _settings(text: str | None) -> LearningSettings:
+    settings = _plain(text)
     return LearningSettings(dict(settings["locked"]), int(settings["since"]), settings.get("online"))
 
 
@@ -53,15 +71,15 @@ def restart_learning(collection: Collection) -> None:
         settings |= {"locked": {}, "since": last}
 
 
-def _read(collection: Collection) -> dict[str, Any]:
-    row = collection.db.execute("SELECT value FROM meta WHERE key = ?", (_KEY,)).fetchone()
-    return {"locked": {}, "since": 0} if row is None else json.loads(row[0])
+def _plain(text: str | None) -> dict[str, Any]:
+    return {"locked": {}, "since": 0} if text is None else json.loads(text)
 
 
 @contextmanager
 def _changing(collection: Collection) -> Iterator[dict[str, Any]]:
     """The settings, to be changed; nobody else changes them between the reading and the writing."""
     with collection.transaction() as db:
-        settings = _read(collection)
+        row = db.execute("SELECT value FROM meta WHERE key = ?", (_KEY,)).fetchone()
+        settings = _plain(None if row is None else row[0])
         yield settings
         db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_KEY, json.dumps(settings)))

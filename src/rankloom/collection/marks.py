@@ -121,10 +121,10 @@ def undone_since(collection: Collection, undo: int) -> tuple[int, list[int]]:
     return (rows[-1][0] if rows else undo), [mark for _, mark in rows]
 
 
-def count_marks(collection: Collection, *, after: int = 0) -> int:
-    """How many marks are active: given, and not undone; of those after a number."""
-    query = "SELECT count(*) FROM qrels WHERE undone IS NULL AND id > ?"
-    return int(collection.db.execute(query, (after,)).fetchone()[0])
+def count_marks(collection: Collection, *, after: int = 0, most: int | None = None) -> int:
+    """How many marks are active: given, and not undone; of those after a number; not counted beyond `most`."""
+    query = "SELECT count(*) FROM (SELECT 1 FROM qrels WHERE undone IS NULL AND id > ? LIMIT ?)"
+    return int(collection.db.execute(query, (after, -1 if most is None else most)).fetchone()[0])
 
 
 def last_mark(collection: Collection, qid: str | None = None, user: str = "") -> int | None:

@@ -68,10 +68,14 @@ def make_concept(
     from rankloom.concepts import train_concept
 
     check_name(name, "a concept")
+    n_items = len(next(iter(vectors.values()), ()))
+    for item in (*positive, *(negative or ())):
+        if not 1 <= item <= n_items:
+            raise ValueError(f"there is no item {item}")
     rows = [np.unique(np.asarray(items, dtype=np.int64)) - 1 for items in (positive, negative or ())]
     against = None
     if negative:  # a few wrong marks say little about the rest of the collection: other items stand for it
-        unmarked = np.setdiff1d(np.arange(len(next(iter(vectors.values())))), np.concatenate(rows))
+        unmarked = np.setdiff1d(np.arange(n_items), np.concatenate(rows))
         others = np.random.default_rng(0).choice(unmarked, min(len(unmarked), OTHERS), replace=False)
         against = np.concatenate([rows[1], others])
     concept = train_concept(name, vectors, rows[0], against, method=method)

@@ -17,7 +17,7 @@ from rankloom.collection import Collection
 from rankloom.collection.describing import Describer, DescriberSettings, load_encoder
 from rankloom.collection.pictures import has_picture, keep_picture, kept_picture
 from rankloom.collection.query import Example, Query
-from rankloom.collection.settings import encoders_of, query_settings
+from rankloom.collection.settings import query_settings
 from rankloom.core import LRU, IntArray
 from rankloom.engine.snapshot import Snapshot
 from rankloom.experts import EncodedExample
@@ -116,10 +116,9 @@ class ExampleEncoder:
 
     def text_encoders(self, snapshot: Snapshot) -> dict[str, str]:
         """The encoders of the user's own that take words: their arguments as JSON, by descriptor."""
-        encoders = encoders_of(self._collection)
         return {
             name: options
-            for name, options in encoders.items()
+            for name, options in snapshot.encoders.items()
             if name in snapshot.vectors and json.loads(options).get("text_onnx")
         }
 

@@ -53,7 +53,7 @@ class Engine:
     taught. Marks of the same query teach a kernel machine that works at once. With the neighbor graph an item also has
     a part in the scores of its neighbors: \(f = (I - \alpha S)^{-1} y\), y the scores of the best items.
 
-    It may be used from several threads. Searching writes nothing to disk.
+    It may be used from several threads. Searching writes nothing to disk and never waits for learning.
 
     Parameters
     ----------
@@ -178,15 +178,13 @@ class Engine:
         user : who marks.
         shown : the items in the order in which they were shown; unmarked ones above a right one were skipped.
         """
-        snapshot = self.snapshot()
-        self._encoder.encode(query, snapshot)  # a query that cannot be asked cannot be marked
+        self._encoder.encode(query, self.snapshot())  # a query that cannot be asked cannot be marked
         kept = self._encoder.kept(query)
-        numbers = add_marks(
-            self.collection, kept.qid, [Mark(*mark) for mark in given], user,
-            query=json.dumps(kept.to_json()), shown=list(shown),
-        )  # fmt: skip
-        self._weights.keep_up(snapshot)
-        return numbers
+        with self._weights.following():
+            return add_marks(
+                self.collection, kept.qid, [Mark(*mark) for mark in given], user,
+                query=json.dumps(kept.to_json()), shown=list(shown),
+            )  # fmt: skip
 
     def prefer(self, query: Query, better: int, worse: int, user: str = "") -> int:
         """Say that one item answers a query better than another."""
@@ -197,17 +195,18 @@ class Engine:
 
         It restores the exact prior state.
         """
+        mark = last_mark(self.collection, self._qid(query), user) if mark is None else mark
         if mark is None:
-            qid = None if query is None else self._encoder.keyed(query).qid
-            mark = last_mark(self.collection, qid, user)
-            if mark is None:
-                return None
-        undo_mark(self.collection, mark)
-        return mark
+            return None
+        with self._weights.following():
+            return undo_mark(self.collection, mark).id
 
     def marks(self, query: Query | None = None, user: str | None = None) -> list[StoredMark]:
         """The active marks, of one query or user if given."""
-        return marks(self.collection, None if query is None else self._encoder.keyed(query).qid, user)
+        return marks(self.collection, self._qid(query), user)
+
+    def _qid(self, query: Query | None) -> str | None:
+        return None if query is None else self._encoder.keyed(query).qid
 
     def asked(self, qid: str) -> Query | None:
         """The query behind a name in the log of marks, if it has marks."""
@@ -245,11 +244,13 @@ class Engine:
         All marks are learned again with it.
         """
         online_ranker(online)  # refuses what does not learn so
-        learning_settings.set_online_ranker(self.collection, online)
+        with self._weights.following():
+            learning_settings.set_online_ranker(self.collection, online)
 
     def reset_weights(self) -> None:
         """Let the weights start again; marks up to now teach them nothing more, but are kept."""
-        learning_settings.restart_learning(self.collection)
+        with self._weights.following():
+            learning_settings.restart_learning(self.collection)
 
     def _known(self, name: str) -> str:
         names = self.snapshot().names
@@ -297,11 +298,9 @@ class Engine:
         positive, negative : items that show it, and that do not; without the latter, other items are taken for them.
         method : "linear" on the semantic descriptor, or "cascade" over all descriptors.
         """
-        snapshot = self.snapshot()
-        for item in (*positive, *(negative or ())):
-            if not 1 <= item <= snapshot.n_items:
-                raise ValueError(f"there is no item {item}")
-        return make_concept(self.collection, name, positive, negative, method=method, vectors=snapshot.vectors)
+        vectors = self.snapshot().vectors
+        with self._weights.following():
+            return make_concept(self.collection, name, positive, negative, method=method, vectors=vectors)
 
     def rank_concept(self, name: str, k: int = 20) -> Ranked:
         """The best items of a concept; a cascade asks most of its models of few items only."""
@@ -310,7 +309,8 @@ class Engine:
 
     def drop_concept(self, name: str) -> None:
         """Delete a concept."""
-        stored_concepts.drop_concept(self.collection, name)
+        with self._weights.following():
+            stored_concepts.drop_concept(self.collection, name)
 
     # Models ----------------------------------------------------------------------------------------------------------
 
@@ -327,7 +327,8 @@ class Engine:
         """
         view = self._pipeline.view()
         scorer = view.scorer_for(Query())
-        return models.train_model(self.collection, self.judged(), scorer, view.weights, ranker, params)
+        with self._weights.following():
+            return models.train_model(self.collection, self.judged(), scorer, view.weights, ranker, params)
 
     def models(self) -> list[Model]:
         """All versions, oldest first."""
@@ -350,11 +351,13 @@ class Engine:
 
     def use(self, number: int | None) -> None:
         """Put a version in use; None for the online weights."""
-        stored_models.use_model(self.collection, number)
+        with self._weights.following():
+            stored_models.use_model(self.collection, number)
 
     def rollback(self) -> int | None:
         """Return to what was in use before; returns its number."""
-        return stored_models.roll_back(self.collection)
+        with self._weights.following():
+            return stored_models.roll_back(self.collection)
 
     def interleave(self, query: Query, against: int | None, k: int = 20, user: str = "") -> Results:
         """The hits of what is in use and of another model as one list, fairly mixed; marks then say which is better.
@@ -374,6 +377,10 @@ class Engine:
 
     # Keeping up ------------------------------------------------------------------------------------------------------
 
+    def settle(self) -> None:
+        """Wait until every mark is learned, also those that are replayed in the background or of other processes."""
+        self._weights.settle()
+
     @property
     def graph_ready(self) -> bool:
         """Whether the neighbor graph is there for all items."""
@@ -388,4 +395,5 @@ class Engine:
         ----------
         progress : called with the number of items done, of all, and a text.
         """
-        return self._pipeline.diffusion.build(self._weights.view(self.snapshot(), store=True), progress)
+        self._weights.settle(store=True)
+        return self._pipeline.diffusion.build(self._pipeline.view(), progress)

@@ -5,13 +5,16 @@ Everything is linear in the similarities to the query and to the marked items, s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from graphlib import TopologicalSorter
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from rankloom.collection import StoredMark
 from rankloom.core import FloatArray, IntArray
@@ -204,13 +207,33 @@ def mark_offsets(judgements: Judgements, total: FloatArray) -> dict[int, float]:
     places = {grade: place for place, grade in enumerate((grade for grade in grades if grade > 0), 1)}
     places |= {grade: -place for place, grade in enumerate((grade for grade in reversed(grades) if grade <= 0), 1)}
     offsets = {item - 1: size * places[grade] for item, grade in judgements.grades.items()}
-    for _ in range(len(judgements.pairs)):
-        moved = False
-        for better, worse in judgements.pairs:
-            upper, lower = (total[item - 1] + offsets.get(item - 1, 0.0) for item in (better, worse))
-            if upper <= lower:
-                offsets[better - 1] = offsets.get(better - 1, 0.0) + lower - upper + 1e-3 * size
-                moved = True
-        if not moved:
-            break
+    step = 1e-3 * size
+    for better, worse in _consistent(judgements.pairs):
+        upper, lower = (total[item - 1] + offsets.get(item - 1, 0.0) for item in (better, worse))
+        if upper <= lower:
+            offsets[better - 1] = offsets.get(better - 1, 0.0) + lower - upper + step
     return offsets
+
+
+def _consistent(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The preferences that can hold together, those of the worst items first.
+
+    Of two items the last preference counts; those that are part of a circle contradict each other and are left out.
+
+    >>> _consistent([(1, 2), (2, 3), (3, 2), (5, 6), (6, 7), (7, 5)])
+    [(3, 2), (1, 2)]
+    """
+    last = {frozenset(pair): pair for pair in pairs}
+    if not last:
+        return []
+    items, places = np.unique(np.array([*last.values()], dtype=np.int64), return_inverse=True)
+    better, worse = places.reshape(-1, 2).T
+    edges = csr_array((np.ones(len(better)), (better, worse)), shape=(len(items), len(items)))
+    _, circle = connected_components(edges, connection="strong")
+    above: TopologicalSorter[int] = TopologicalSorter()
+    held = np.flatnonzero(circle[better] != circle[worse])
+    for upper, lower in zip(circle[better[held]].tolist(), circle[worse[held]].tolist(), strict=True):
+        above.add(upper, lower)
+    place = {number: at for at, number in enumerate(above.static_order())}
+    order = sorted(held.tolist(), key=lambda pair: place[int(circle[better[pair]])])
+    return [(int(items[better[pair]]), int(items[worse[pair]])) for pair in order]

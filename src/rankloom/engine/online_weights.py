@@ -148,6 +148,7 @@ class OnlineWeights:
         self._undo = 0
         self._histories: LRU[tuple[str, str], History] = LRU(HISTORIES)
         self.n_marks = 0
+        self.complete = True  # whether all marks are of items that phi has
         self._ranker = self._fresh()
 
     def _fresh(self) -> OnlineRanker:
@@ -179,38 +180,39 @@ class OnlineWeights:
         """Go on with more items; the basis of phi is the same."""
         self._phi = phi
 
-    @property
-    def n_behind(self) -> float:
-        """How many marks are not learned from yet; infinite if one was undone that was."""
+    def n_behind(self, most: int) -> int:
+        """How many marks `catch_up` has to learn from; it is not counted beyond some."""
+        last = self._last
         _, undone = undone_since(self._collection, self._undo)
-        if any(mark <= self._last for mark in undone):
-            return float("inf")
-        return count_marks(self._collection, after=self._last)
+        if any(mark <= last for mark in undone):
+            stored = checkpoints.last(self._collection, self._key)  # those after an undone mark are gone
+            last = self._first if stored is None else stored.mark
+        return count_marks(self._collection, after=last, most=most + 1)
 
-    def catch_up(self, until: int | None = None, *, store: bool = False) -> bool:
-        """Learn from marks that came since, and forget those that were undone. Returns whether anything changed.
+    def catch_up(
+        self, until: int | None = None, *, store: bool = False, stop: Callable[[], bool] = lambda: False
+    ) -> None:
+        """Learn from marks that came since, and forget those that were undone.
 
         Parameters
         ----------
         until : the last mark to learn from.
         store : whether to keep checkpoints on the way.
+        stop : asked from time to time whether to end early.
         """
-        changed = False
         undo, undone = undone_since(self._collection, self._undo)
         if any(mark <= self._last for mark in undone):
             self._resume(None if until is None else until + 1)
-            changed = True
         self._undo = undo
         if store:
             self._checkpoint()  # before the new marks, so that an undo of the last need not go further back
+        self.complete = True
         for page in mark_pages(self._collection, after=self._last, until=until):
-            learned = self._learn(page)
-            changed = changed or learned > 0
+            self.complete = self._learn(page) == len(page)
             if store:
                 self._checkpoint()
-            if learned < len(page):
+            if stop() or not self.complete:
                 break
-        return changed
 
     def _learn(self, page: list[StoredMark]) -> int:
         """Learn from marks, up to the first of an item that phi does not have yet. Returns how many these were."""

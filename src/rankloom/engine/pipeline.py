@@ -37,7 +37,7 @@ class Pipeline:
         self._collection = collection
         self.snapshots = SnapshotSource(collection)
         self.encoder = ExampleEncoder(collection)
-        self.weights = WeightSource(collection, self.encoder, weights)
+        self.weights = WeightSource(collection, self.snapshots, self.encoder, weights)
         self.scoring = Scoring(index)
         self.similarities = Similarities()
         self.feedback = RelevanceFeedback(self.similarities)
@@ -100,7 +100,8 @@ class Pipeline:
             )
             for hit in self.hits(order[options.offset : options.offset + k], options.offset)
         ]
-        return Results(tuple(hits), len(order), cutoff, ranking.diffused is not None, ranking.judgements.n_marks)
+        diffused, learning = ranking.diffused is not None, ranking.view.learning
+        return Results(tuple(hits), len(order), cutoff, diffused, ranking.judgements.n_marks, learning=learning)
 
     def hits(self, rows: IntArray, offset: int = 0, total: FloatArray | None = None) -> list[SearchHit]:
         """Rows as hits, with their scores if given."""

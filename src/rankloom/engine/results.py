@@ -44,6 +44,7 @@ class Results(Sequence[SearchHit]):
     diffused : whether neighbors counted.
     marks : how many marks of this query counted.
     session : the number of the interleaving session whose results these are.
+    learning : whether there are marks that the weights do not know yet.
     """
 
     hits: tuple[SearchHit, ...]
@@ -52,6 +53,7 @@ class Results(Sequence[SearchHit]):
     diffused: bool = False
     marks: int = 0
     session: int | None = None
+    learning: bool = False
 
     def __len__(self) -> int:
         return len(self.hits)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rankloom.collection import Collection
 from rankloom.collection.contents import State, change_counter, face_counts, reading, state_of
 from rankloom.collection.query import Query
+from rankloom.collection.settings import encoders_of
 from rankloom.collection.statistics import CorpusStatistics, corpus_statistics
 from rankloom.collection.text_files import TextIndexes, grown_indexes, text_indexes
 from rankloom.core import FloatArray, IntArray
@@ -51,6 +52,7 @@ class Snapshot:
     faces : the number of faces of every item, NaN where it is not known.
     texts : the words of people, and automatic tags.
     concepts : the scores of items by concept.
+    encoders : the user's own encoders, the JSON of their arguments by name.
     """
 
     state: State
@@ -60,6 +62,7 @@ class Snapshot:
     faces: FloatArray
     texts: TextIndexes
     concepts: Mapping[str, ConceptScores]
+    encoders: Mapping[str, str]
 
     @property
     def scales(self) -> Mapping[str, Mapping[str, float]]:
@@ -196,10 +199,10 @@ def take_snapshot(collection: Collection, before: Snapshot | None = None) -> Sna
         texts = texts or text_indexes(collection, state)
         faces = face_counts(collection)
         concepts = concept_scores(collection, vectors)
-        present = collection.present()
+        present, encoders = collection.present(), encoders_of(collection)
     for index in texts:
         index.count(statistics.counted)
-    return Snapshot(state, statistics, vectors, present, faces, texts, concepts)
+    return Snapshot(state, statistics, vectors, present, faces, texts, concepts, encoders)
 
 
 class SnapshotSource:

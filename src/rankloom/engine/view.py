@@ -24,6 +24,7 @@ class View:
     start : of the experts, before the first mark.
     model : the number of the model in use.
     scorer : of that model, if it is not linear.
+    learning : whether there are marks or undos that the weights do not know yet.
     """
 
     snapshot: Snapshot
@@ -31,6 +32,7 @@ class View:
     start: Mapping[str, float]
     model: int | None = None
     scorer: RankerScorer | None = None
+    learning: bool = False
 
     @cached_property
     def key(self) -> tuple[Any, ...]:

@@ -150,6 +150,7 @@ class SearchResponse(BaseModel):
     cutoff: int | None
     diffused: bool
     marks: int
+    learning: bool
     seconds: float
     hits: list[HitModel]
 

@@ -56,6 +56,7 @@ def _search(context: Context, asked: SearchRequest, user: str) -> SearchResponse
         cutoff=results.cutoff,
         diffused=results.diffused,
         marks=results.marks,
+        learning=results.learning,
         seconds=perf_counter() - began,
         hits=context.hits(results),
     )

@@ -13,6 +13,7 @@ export function makeStatus(/** @type {Store<State>} */ store) {
     put($("status"), answer ? [
       h("span", {}, h("strong", {}, count(answer.total, "result")), ` in ${duration(answer.seconds)}`),
       answer.marks ? h("span", { class: "follows" }, `follows ${count(answer.marks, "mark")}`) : null,
+      answer.learning ? h("span", { class: "muted" }, "still learning from marks") : null,
       answer.diffused ? h("span", { class: "muted" }, "neighbours count") : null,
       order.byDate ? h("span", { class: "muted" }, "newest first") : null,
     ] : null);

@@ -35,6 +35,7 @@ export interface Answer {
   total: number;
   cutoff: number | null;
   diffused: boolean;
+  learning: boolean;
   marks: number;
   seconds: number;
   hits: Hit[];
