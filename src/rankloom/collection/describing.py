@@ -19,7 +19,6 @@ from rankloom.media import (
     Cue,
     MediaError,
     kind_of,
-    read_image,
     read_shots,
     read_subtitles,
     subtitles_of,
@@ -155,9 +154,10 @@ _describer: Describer | None = None  # of this process, made by `prepare_worker`
 
 
 def prepare_worker(settings: DescriberSettings) -> None:
-    """Load what the settings name."""
+    """Load what the settings name, all of it: describing a picture is what loads the networks."""
     global _describer
     _describer = Describer(settings)
+    _describer.describe(np.zeros((16, 16, 3), np.uint8))
 
 
 def describe_file(
@@ -191,19 +191,20 @@ def describe_file(
     except MediaError as error:
         result.error = str(error)
     except MemoryError:
-        result.error = "not enough memory to read it"
+        result.error = "reading it takes more memory than a worker may have"
     except Exception as error:  # no file may stop a run; the reason is kept with it
         result.error = f"{type(error).__name__}: {reason(error)}"
     return result
 
 
 def _picture(path: str) -> DescribedItem:
-    from rankloom.media.images import open_image, upright_size
+    from rankloom.media.images import decoded, open_image, upright_size
 
     with open_image(path) as image:
         width, height = upright_size(image)
         taken = _taken(image)
-    item = _described(read_image(path), width, height)
+        pixels = decoded(image)
+    item = _described(pixels, width, height)
     item.taken = taken
     return item
 

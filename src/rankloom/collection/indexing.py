@@ -21,6 +21,8 @@ from rankloom.collection.overview import indexed_roots
 from rankloom.collection.settings import settings_for
 from rankloom.media import find_files, kind_of, read_captions
 
+PATIENCE_SECONDS = 20.0  # files that are described wait for an earlier one, so that the same files get the same numbers
+
 
 @dataclass(frozen=True)
 class Captions:
@@ -88,7 +90,7 @@ def index(
         roots = _roots(collection, paths)
         count = os.cpu_count() or 1 if workers is None else workers
         tasks, gone = _scan(collection, roots, report, retry)
-        settings = settings_for(collection, preset, descriptors, [task.path for task in tasks])
+        settings = settings_for(collection, preset, descriptors, [task.path for task in tasks], count)
         backfill(collection, settings, count, progress)
         _forget(collection, gone)
         report.removed = len(gone)
@@ -199,7 +201,7 @@ def _describe(
     writer = Writer(collection)
     results = run_in_order(
         describe_file, with_known(), workers=min(workers, len(tasks)), prepare=prepare_worker, settings=settings,
-        failed=_failed,
+        failed=_failed, patience=PATIENCE_SECONDS,
     )  # fmt: skip
     try:
         for done, described in enumerate(results, 1):

@@ -125,7 +125,7 @@ def restore(
 
 def compute_again(collection: Collection, blocks: Sequence[DamagedBlock], workers: int) -> int:
     """Describe the files of damaged blocks again; returns how many vectors and thumbnails have no file any more."""
-    settings = settings_for(collection, None, (), ())
+    settings = settings_for(collection, None, (), (), workers)
     descriptors = {vector_file(stored.name, stored.version): stored for stored in collection.descriptors()}
     lost = 0
     for file, start, size in blocks:
@@ -256,7 +256,7 @@ def _repair_files(
     if not (blocks or incomplete or short):
         return
     with collection.indexing():
-        settings = settings_for(collection, None, (), ())
+        settings = settings_for(collection, None, (), (), workers)
         if incomplete:
             report.lost += describe_items(collection, settings, workers)
             report.items = len(incomplete)
