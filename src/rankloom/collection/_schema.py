@@ -152,6 +152,16 @@ MIGRATIONS = (
         "contents", "files", "items", "texts", "descriptors", "missing", "blocks", "encoders", "scales", "concepts"
     )
     + _counted("learning", "qrels", "models", "uses"),
+    """
+    -- What was shown to a user who marked, once a request: what is above the place of a right mark was skipped.
+    CREATE TABLE shown (id INTEGER PRIMARY KEY AUTOINCREMENT, items TEXT NOT NULL);
+    ALTER TABLE qrels ADD COLUMN shown INTEGER REFERENCES shown;
+    ALTER TABLE qrels ADD COLUMN place INTEGER;
+    UPDATE qrels SET skipped = (
+        SELECT json_group_array(value) FROM (SELECT value FROM json_each(skipped) ORDER BY key LIMIT 100)
+    ) WHERE json_valid(skipped) AND json_array_length(skipped) > 100;
+    DELETE FROM checkpoints;
+    """,
 )
 
 
@@ -200,7 +210,7 @@ def _statements(script: str) -> Iterator[str]:
 
 # Columns whose text is JSON.
 _JSON = {
-    ("encoders", "settings"), ("qrels", "skipped"), ("queries", "query"), ("scales", "scales"),
+    ("encoders", "settings"), ("qrels", "skipped"), ("shown", "items"), ("queries", "query"), ("scales", "scales"),
     ("checkpoints", "ranker"), ("models", "state"), ("drafts", "teams"), ("concepts", "detector"), ("saved", "query"),
 }  # fmt: skip
 

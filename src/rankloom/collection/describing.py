@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.collection._files import STORED
-from rankloom.collection._texts import MAX_SUBTITLE_FILES, shared_texts
+from rankloom.collection._texts import MAX_CUES, MAX_SUBTITLE_FILES, shared_texts
 from rankloom.media import (
     Cue,
     MediaError,
@@ -239,14 +239,19 @@ def _shots(path: str, alive: Callable[[], None]) -> Iterator[DescribedItem]:
 
 def _subtitles(path: str, warn: Callable[[str], None]) -> list[Cue]:
     cues: list[Cue] = []
+    left_out = 0
     files = subtitles_of(path)
     for file in files[:MAX_SUBTITLE_FILES]:
         try:
-            cues += read_subtitles(file)
+            lines = read_subtitles(file)
+            left_out += max(0, len(cues) + len(lines) - MAX_CUES)
+            cues += lines[: MAX_CUES - len(cues)]
         except MediaError as error:
             warn(f"{file.name} beside it was not read: {error}")
     if len(files) > MAX_SUBTITLE_FILES:
         warn(f"{len(files) - MAX_SUBTITLE_FILES:,} of its {len(files):,} files of subtitles were left out")
+    if left_out:
+        warn(f"{left_out:,} lines of its subtitles were left out: the limit is {MAX_CUES:,}")
     return cues
 
 
