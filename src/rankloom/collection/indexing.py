@@ -10,11 +10,13 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from rankloom._io import remove_leftovers
 from rankloom.collection._backfill import backfill
 from rankloom.collection._pool import run_in_order
 from rankloom.collection._texts import shared_texts
 from rankloom.collection._writer import Writer
 from rankloom.collection.collection import Collection
+from rankloom.collection.damage import clear_workplaces
 from rankloom.collection.derived import store_derived
 from rankloom.collection.describing import DescribedFile, DescriberSettings, describe_file, prepare_worker
 from rankloom.collection.overview import indexed_roots
@@ -87,6 +89,7 @@ def index(
     report = IndexReport()
     wanted = {} if captions is None else _read_captions(captions)  # first: a wrong column should show at once
     with collection.indexing():
+        _clean(collection.folder)
         roots = _roots(collection, paths)
         count = os.cpu_count() or 1 if workers is None else workers
         tasks, gone = _scan(collection, roots, report, retry)
@@ -101,6 +104,13 @@ def index(
         store_derived(collection)
     report.seconds = perf_counter() - began
     return report
+
+
+def _clean(folder: Path) -> None:
+    """Delete what runs that were killed left in the middle of writing; nobody repairs a collection that is open."""
+    clear_workplaces(folder)
+    for place in (folder, *(folder / "encoders").glob("*")):
+        remove_leftovers(place)
 
 
 def _roots(collection: Collection, paths: Sequence[str | os.PathLike[str]]) -> list[str]:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from rankloom._io import replaced
+from rankloom._io import make_folder, replaced
 from rankloom.collection.collection import Collection
 from rankloom.collection.decoding import readable_pictures
 from rankloom.collection.describing import DescriberSettings, resolve
@@ -96,7 +96,7 @@ def add_encoder(
         raise ValueError(f"{name!r} cannot be the name of a new descriptor: use letters, and none of our own names")
     dimension = OnnxEncoder(image_onnx, text_onnx, tokenizer, name=name, **options).check()
     folder = collection.folder / "encoders" / name
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     kept = dict(options)
     for key, source in (("image_onnx", image_onnx), ("text_onnx", text_onnx), ("tokenizer", tokenizer)):
         if source is not None:
