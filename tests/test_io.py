@@ -2,10 +2,12 @@
 
 import gzip
 import os
+import subprocess
+import sys
 
 import pytest
 
-from rankloom._io import atomic_write, replaced
+from rankloom._io import atomic_write, make_folder, remove_leftovers, replaced
 
 
 def test_the_new_file_takes_the_place_of_the_old(tmp_path):
@@ -46,3 +48,22 @@ def test_equal_data_make_equal_compressed_files(tmp_path):
             file.write(b"data" * 1000)
     assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
     assert gzip.decompress((tmp_path / "a.gz").read_bytes()) == b"data" * 1000
+
+
+def test_what_a_killed_process_left_is_removed_and_nothing_else(tmp_path):
+    killed = "import os; from rankloom._io import replaced\nwith replaced('a') as place: place.touch(); os._exit(9)"
+    subprocess.run([sys.executable, "-c", killed], cwd=tmp_path, check=False)
+    (left,) = os.listdir(tmp_path)
+    others = [".hidden.tmp", left.replace(".", ".0", 1), "notes.tmp"]  # the second is of another machine
+    for name in others:
+        (tmp_path / name).touch()
+    with replaced(tmp_path / "b") as place:
+        place.touch()
+        remove_leftovers(tmp_path)
+        assert sorted(os.listdir(tmp_path)) == sorted([*others, place.name])
+
+
+def test_folders_are_made_with_those_above_them(tmp_path):
+    for _ in range(2):
+        make_folder(tmp_path / "a" / "b" / "c")
+    assert (tmp_path / "a" / "b" / "c").is_dir()

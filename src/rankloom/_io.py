@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import os
+import platform
 import secrets
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +22,7 @@ def replaced(path: str | os.PathLike[str]) -> Iterator[Path]:
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise FileNotFoundError(f"cannot write {os.fspath(path)}: the folder {target.parent} does not exist")
-    temporary = target.parent / f".{secrets.token_hex(8)}.tmp"
+    temporary = target.parent / f".{_host()}-{os.getpid()}-{secrets.token_hex(8)}.tmp"
     try:
         yield temporary
         sync(temporary)
@@ -29,6 +31,29 @@ def replaced(path: str | os.PathLike[str]) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
         raise
     sync_folder(target.parent)
+
+
+def remove_leftovers(folder: str | os.PathLike[str]) -> None:
+    """Delete what processes of this machine that were killed left in a folder in the middle of writing."""
+    for path in Path(folder).glob(f".{_host()}-*.tmp*"):
+        process = path.name.split("-")[1]
+        if process.isdigit() and not _runs(int(process)):
+            path.unlink(missing_ok=True)
+
+
+def _host() -> str:
+    """A short name of this machine: a shared folder may hold files of others."""
+    return f"{zlib.crc32(os.fsencode(platform.node())):08x}"
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True  # of another user
+    return True
 
 
 @contextmanager
@@ -52,6 +77,15 @@ def sync(path: str | os.PathLike[str]) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def make_folder(folder: str | os.PathLike[str]) -> None:
+    """Make a folder and those above it, unless they are there; their names are on disk when this returns."""
+    path = Path(folder)
+    missing = [place for place in (path, *path.parents) if not place.is_dir()]
+    path.mkdir(parents=True, exist_ok=True)
+    for place in missing:
+        sync_folder(place.parent)
 
 
 def sync_folder(folder: str | os.PathLike[str]) -> None:

@@ -20,6 +20,7 @@ from rankloom.collection import (
     Captions,
     Collection,
     add_encoder,
+    describing,
     duplicate_groups,
     export_items,
     export_marks,
@@ -258,6 +259,15 @@ def test_interrupted_by_the_keyboard_keeps_what_is_described(tmp_path, folder, f
         assert index(opened, workers=0).stored == 3
 
 
+def test_what_killed_runs_left_is_cleaned(collection, folder):
+    (collection.folder / ".repair-x").mkdir()
+    killed = "import os; from rankloom._io import replaced\nwith replaced('a') as place: place.touch(); os._exit(9)"
+    subprocess.run([sys.executable, "-c", killed], cwd=collection.folder, check=False)
+    assert list(collection.folder.glob(".*"))
+    index(collection, workers=0)
+    assert not list(collection.folder.glob(".*"))
+
+
 def test_a_missing_root_deletes_nothing(collection, folder):
     os.rename(folder, f"{folder}.away")
     with pytest.raises(FileNotFoundError, match="no such file"):
@@ -306,14 +316,20 @@ def test_texts_that_are_left_out_are_told(collection, folder, tmp_path):
     assert sum(source == "caption" for _, source in collection.texts(1)) == 300
 
 
-def test_files_of_subtitles_are_bounded(collection, folder):
-    with av.open(str(folder / "film.mp4"), "w") as container:
+def write_video(path):
+    """Two seconds in one shot."""
+    with av.open(str(path), "w") as container:
         stream = container.add_stream("mpeg4", rate=10)
         stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
         for number in range(20):
             image = np.full((48, 64, 3), 5 * number, np.uint8)
             container.mux(stream.encode(av.VideoFrame.from_ndarray(image, format="rgb24")))
         container.mux(stream.encode())
+    return path
+
+
+def test_files_of_subtitles_are_bounded(collection, folder):
+    write_video(folder / "film.mp4")
     for number in range(25):
         (folder / f"film.{number:02}.srt").write_text(f"1\n00:00:00,0 --> 00:00:01,5\nline {number}\n")
     (folder / "film.00.srt").write_bytes(b" " * 5_000_000)
@@ -325,6 +341,16 @@ def test_files_of_subtitles_are_bounded(collection, folder):
     (item,) = collection.find(folder / "film.mp4")
     subtitles = [text for text, source in collection.texts(item.id) if source == "subtitle"]
     assert subtitles == [" ".join(f"line {number}" for number in range(1, 20))]
+
+
+def test_lines_of_subtitles_are_bounded_over_all_files(collection, folder, monkeypatch):
+    monkeypatch.setattr(describing, "MAX_CUES", 10)
+    shutil.copy(write_video(folder / "film.mp4"), folder / "other.mp4")
+    for name, count in (("film.de", 7), ("film.en", 8), ("other", 3)):
+        times = "00:00:00,0 --> 00:00:01,5"
+        (folder / f"{name}.srt").write_text("".join(f"{times}\n{name} {n}\n\n" for n in range(count)))
+    report = index(collection, workers=0)
+    assert [line for _, line in report.warnings] == ["5 lines of its subtitles were left out: the limit is 10"]
 
 
 def test_a_descriptor_added_later_is_the_same_as_at_once(collection, folder, tmp_path):

@@ -72,6 +72,31 @@ def raising(number: int, *, alive: Any) -> int:
     raise KeyError("unexpected")
 
 
+def greedy(megabytes: int, *, alive: Any) -> str:
+    try:
+        return f"{len(bytearray(megabytes * 1_000_000))} bytes"
+    except MemoryError:
+        return "refused"
+
+
+def prepare_once(folder: str) -> None:
+    Path(folder, f"prepared by {os.getpid()}").touch()
+
+
+def deadly(number: int, *, alive: Any) -> int:
+    os.kill(os.getpid(), 9)
+    return number
+
+
+def slow_first(folder: str, number: int, *, alive: Any) -> int:
+    """The first waits until all others are done."""
+    Path(folder, str(number)).touch()
+    while number == 0 and len(os.listdir(folder)) < 100:
+        alive()
+        threading.Event().wait(0.01)
+    return number
+
+
 def run(function: Any, tasks: Any, *, prepare: Any = prepare_nothing, workers: int = 2, **options: Any) -> list[Any]:
     def failed(task: tuple[Any, ...], why: str) -> tuple[Any, ...]:
         return *task, why
@@ -95,6 +120,26 @@ def test_a_worker_that_dies_costs_one_file() -> None:
 
 def test_a_task_whose_worker_dies_is_tried_twice(tmp_path: Path) -> None:
     assert run(unlucky, [(str(tmp_path),)], workers=1) == ["done"]
+
+
+def test_deaths_do_not_make_the_work_be_prepared_again(tmp_path: Path) -> None:
+    results = run_in_order(
+        deadly, [(n,) for n in range(20)], workers=2, prepare=prepare_once, settings=str(tmp_path),
+        failed=lambda task, why: task[0],
+    )  # fmt: skip
+    assert list(results) == list(range(20))  # each of them killed two processes
+    assert len(os.listdir(tmp_path)) <= 2
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only there the memory of a process is known")
+def test_a_worker_takes_a_bounded_amount_of_memory() -> None:
+    assert run(greedy, [(100,), (1000,), (100,)], workers=1) == ["100000000 bytes", "refused", "100000000 bytes"]
+
+
+def test_a_slow_task_does_not_hold_up_the_others(tmp_path: Path) -> None:
+    """More tasks than are taken ahead end before the first one does."""
+    tasks = [(str(tmp_path), n) for n in range(100)]
+    assert run(slow_first, tasks, patience=0.1) == [*range(1, 100), 0]
 
 
 def test_a_worker_that_hangs_costs_one_file() -> None:

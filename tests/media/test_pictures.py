@@ -15,7 +15,7 @@ import pytest
 from PIL import Image
 from pillow_heif import register_heif_opener
 
-from rankloom.media import MediaError, find_files, read_image
+from rankloom.media import MediaError, _pixels, find_files, read_image
 from rankloom.media.images import open_image, upright_size
 from tests.data import SHARED, needs_shared
 
@@ -51,6 +51,27 @@ def stored(orientation: int, upright: np.ndarray | None = None) -> np.ndarray:
         8: np.rot90(picture, -1),  # to be turned counterclockwise
     }
     return np.ascontiguousarray(turned[orientation])
+
+
+def tiff_header(width: int, height: int) -> bytes:
+    """A TIFF file of fractions in one compressed strip, of which nothing comes."""
+    tags = {256: width, 257: height, 258: 32, 259: 8, 262: 1, 273: 8, 277: 1, 278: height, 279: 64, 339: 3}
+    entries = b"".join(struct.pack("<HHII", tag, 4, 1, value) for tag, value in tags.items())
+    return b"II*\0" + struct.pack("<IH", 8, len(tags)) + entries + bytes(100)
+
+
+def progressive(width: int, height: int) -> bytes:
+    """A progressive JPEG file whose header promises another size."""
+    data = encoded(Image.new("RGB", (16, 16)), "JPEG", progressive=True)
+    place = data.index(b"\xff\xc2") + 5
+    return data[:place] + struct.pack(">HH", height, width) + data[place + 4 :]
+
+
+def webp_header(width: int, height: int) -> bytes:
+    """A WebP file without pixels."""
+    size = (width - 1).to_bytes(3, "little") + (height - 1).to_bytes(3, "little")
+    chunk = b"VP8X" + struct.pack("<I", 10) + bytes(4) + size
+    return b"RIFF" + struct.pack("<I", 4 + len(chunk)) + b"WEBP" + chunk
 
 
 def oriented(orientation: int) -> bytes:
@@ -280,6 +301,39 @@ class TestHostile:
     @pytest.mark.parametrize("size", [(12_000, 10_000), (50_000, 50_000), (2**31 - 1, 2**31 - 1)])
     def test_bombs_are_refused_by_their_header(self, size: tuple[int, int]) -> None:
         self.bad(png(*size))
+
+    @pytest.mark.parametrize(
+        ("data", "reason"),
+        [
+            (tiff_header(10000, 9900), "10000 x 9900 pixels of TIFF (F) need 792 MB, the limit is 420 MB"),
+            (progressive(16000, 10000), "16000 x 10000 pixels of JPEG (RGB) need 491 MB, the limit is 420 MB"),
+            (webp_header(10000, 9900), "10000 x 9900 pixels of WEBP need 1,683 MB, the limit is 420 MB"),
+        ],
+        ids=["one strip of fractions", "coefficients", "canvases"],
+    )
+    def test_what_a_decoder_takes_for_itself_counts(self, data: bytes, reason: str) -> None:
+        """None of them has more pixels than are allowed."""
+        with pytest.raises(MediaError) as caught:
+            read_image(data)
+        assert str(caught.value) == reason
+
+    @pytest.mark.parametrize("mode", ["RGB", "RGBA", "LA", "P", "L", "F", "I;16"])
+    def test_tiles_give_the_same_picture(self, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Large pictures are converted tile by tile, at a whole part of their size."""
+        image = Image.fromarray(scene(1030, 620))
+        if mode in ("F", "I;16"):
+            values = np.asarray(image.convert("L"))
+            image = Image.fromarray(values / np.float32(255) if mode == "F" else values.astype(np.uint16) * 257)
+        else:
+            image = image.convert(mode)
+        whole = [_pixels.to_rgb(image, size) for size in ((103, 62), (600, 361), image.size)]
+        monkeypatch.setattr(_pixels, "WHOLE_PIXELS", 0)
+        monkeypatch.setattr(_pixels, "_TILE", 100)
+        for expected in whole:
+            tiled = _pixels.to_rgb(image, expected.size)
+            assert tiled.size == expected.size
+            difference = np.abs(np.asarray(tiled, float) - np.asarray(expected, float))
+            assert difference.mean() < 2  # the boxes of a size that does not divide are not quite the same
 
     def test_limit_can_be_set(self) -> None:
         data = encoded(Image.new("RGB", (100, 100)), "PNG")

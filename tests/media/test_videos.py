@@ -292,3 +292,12 @@ def test_the_other_videos() -> None:
     assert bounds(read_shots(SHARED / "videos" / "cockatoo.mp4")) == [(0, 279)]
     # PySceneDetect's own cuts of its test video are at 30, 180 and 394; the dissolves are not cuts.
     assert [shot.start_frame for shot in read_shots(SHARED / "videos" / "testvideo.mp4")] == [0, 30, 180, 394]
+
+
+def test_a_video_that_changes_its_size(tmp_path: Path) -> None:
+    """As recordings of broadcasts do: the stream goes on with other frames."""
+    parts = [write(tmp_path / f"{size[0]}.mts", frames([30], size)) for size in ((96, 64), (160, 120), (96, 64))]
+    whole = tmp_path / "whole.mts"
+    whole.write_bytes(b"".join(part.read_bytes() for part in parts))
+    sizes = {frame.size for shot in read_shots(whole, key_frames=9) for frame in shot.key_frames}
+    assert sizes == {(96, 64), (160, 120)}

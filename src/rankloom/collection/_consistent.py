@@ -119,6 +119,7 @@ def _references(db: sqlite3.Connection) -> int:
     dropped = db.execute(
         "DELETE FROM qrels WHERE item NOT IN (SELECT id FROM items) OR over NOT IN (SELECT id FROM items)"
     ).rowcount
+    db.execute("UPDATE qrels SET shown = NULL, place = NULL WHERE shown NOT IN (SELECT id FROM shown)")
     for table in ("texts", "missing"):
         db.execute(f"DELETE FROM {table} WHERE item NOT IN (SELECT id FROM items)")
     db.execute("DELETE FROM uses WHERE model NOT IN (SELECT id FROM models) AND model != 0")

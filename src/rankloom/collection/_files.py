@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloom._io import make_folder, sync_folder
+
 STORED = np.dtype("<f2")  # two bytes a component
 
 
@@ -17,9 +19,11 @@ class AppendFile:
     """A file to which blocks are appended at a known place; what a crash left beyond it is overwritten."""
 
     def __init__(self, path: Path):
-        self._path = path
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
+        fresh = not path.exists()
         self._handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        if fresh:  # or its name may be lost with the power, after rows were counted that it holds
+            sync_folder(path.parent)
 
     def write(self, start: int, data: bytes) -> int:
         """Write a block and return its checksum. It is on disk after `sync`."""

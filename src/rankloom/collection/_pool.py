@@ -8,13 +8,14 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from multiprocessing.spawn import get_executable
 from queue import SimpleQueue
 from threading import Lock
+from time import monotonic
 from typing import Any
 
 from rankloom.collection import _worker
@@ -26,6 +27,7 @@ _ONE_THREAD = dict.fromkeys(
 )
 START_SECONDS = 300.0
 STALL_SECONDS = 120.0
+END_SECONDS = 10.0
 
 
 class WorkerError(ChildProcessError):
@@ -41,6 +43,7 @@ def run_in_order(
     settings: Any,
     failed: Callable[[tuple[Any, ...], str], Any],
     stall_seconds: float = STALL_SECONDS,
+    patience: float | None = None,
 ) -> Generator[Any, None, None]:
     """Yield `function(*task, alive=...)` for every task, in their order, computed by worker processes.
 
@@ -51,14 +54,15 @@ def run_in_order(
     prepare, settings : called with the settings in each process first. If this fails, a WorkerError is raised.
     failed : makes the result of a task that killed its process, or hung in it; called with the task and the reason.
     stall_seconds : a task that gives no sign of life for so long is ended together with its process.
+    patience : seconds that finished results wait for an earlier one; then they come first. None: for ever.
     """
     if workers == 0:
         prepare(settings)
         for task in tasks:
             yield function(*task, alive=lambda: None)
         return
-    crew = [_Worker((function, prepare, settings), stall_seconds) for _ in range(workers)]
-    idle: SimpleQueue[_Worker] = SimpleQueue()
+    crew = [Worker(function, prepare, settings, stall_seconds) for _ in range(workers)]
+    idle: SimpleQueue[Worker] = SimpleQueue()
     for worker in crew:
         idle.put(worker)
 
@@ -66,7 +70,7 @@ def run_in_order(
         worker = idle.get()
         try:
             return worker.do(task)
-        except _TaskLost as loss:
+        except TaskLost as loss:
             return failed(task, str(loss))
         finally:
             idle.put(worker)
@@ -74,12 +78,16 @@ def run_in_order(
     threads = ThreadPoolExecutor(workers)  # each waits for one worker
     waiting: deque[Future[Any]] = deque()
     todo: Iterator[tuple[Any, ...]] = iter(tasks)
+    first, since = None, 0.0
     try:
         while True:
             waiting.extend(threads.submit(run, task) for task in islice(todo, _AHEAD * workers - len(waiting)))
             if not waiting:
                 return
-            yield waiting.popleft().result()
+            if waiting[0] is not first:
+                first, since = waiting[0], monotonic()
+            seconds = None if patience is None else max(0.0, since + patience - monotonic())
+            yield _next_finished(waiting, seconds).result()
     finally:
         for worker in crew:
             worker.stop()
@@ -88,24 +96,30 @@ def run_in_order(
             worker.close()
 
 
-class _TaskLost(Exception):
+def _next_finished(waiting: deque[Future[Any]], seconds: float | None) -> Future[Any]:
+    """Take the first of some futures; if that does not end in so many seconds, the first of those that are finished."""
+    if not wait([waiting[0]], seconds).done:
+        wait(waiting, return_when=FIRST_COMPLETED)
+    chosen = next(future for future in waiting if future.done())
+    waiting.remove(chosen)
+    return chosen
+
+
+class TaskLost(Exception):
     """A task without a result, and why."""
 
 
-class _Died(Exception):
-    """A process ended by itself; the text says how."""
+class Worker:
+    """A process that does tasks one after another; it is started when it is needed, and again after it has died.
 
+    Parameters
+    ----------
+    function, prepare, settings : as `run_in_order` takes them.
+    stall_seconds : a task that gives no sign of life for so long is ended.
+    """
 
-class _Hung(Exception):
-    """A process did not answer and was ended; the text says for how long it was waited for."""
-
-
-class _Worker:
-    """A process that does tasks one after another; it is started when it is needed, and again after it has died."""
-
-    def __init__(self, job: tuple[Any, ...], stall_seconds: float):
-        self._job = job
-        self._stall_seconds = stall_seconds
+    def __init__(self, function: Callable[..., Any], prepare: Callable[..., None], settings: Any, stall_seconds: float):
+        self._job = (function, prepare, settings, stall_seconds)
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection[Any, Any] | None = None
         self._stopped = False
@@ -113,15 +127,14 @@ class _Worker:
 
     def do(self, task: tuple[Any, ...]) -> Any:
         """The result of a task. One whose process dies gets a second try: memory may have run out elsewhere."""
-        try:
-            try:
-                return self._attempt(task)
-            except _Died:
-                return self._attempt(task)
-        except _Died as death:
-            raise _TaskLost(f"the decoder crashed on it: {death}") from None
-        except _Hung as hang:
-            raise _TaskLost(f"the decoder hung on it: {hang}") from None
+        kind, value = self._attempt(task)
+        if kind == _worker.DIED:
+            kind, value = self._attempt(task)
+        if kind == _worker.FAILED:
+            raise WorkerError(f"a worker process failed: {value}")
+        if kind != _worker.DONE:
+            raise TaskLost(f"the decoder {'hung' if kind == _worker.HUNG else 'crashed'} on it: {value}")
+        return value
 
     def stop(self) -> None:
         """Kill the process, also while another thread waits for it; from now on none is started."""
@@ -129,22 +142,23 @@ class _Worker:
             self._stopped = True
             process = self._process
         if process is not None:
-            process.kill()
+            process.terminate()
 
     def close(self) -> None:
         """Release what the process held."""
         self._end()
 
-    def _attempt(self, task: tuple[Any, ...]) -> Any:
+    def _attempt(self, task: tuple[Any, ...]) -> tuple[str, Any]:
+        """An answer and its kind."""
         if self._connection is None:
             self._start()
-        self._send(task)
-        kind, value = self._receive(self._stall_seconds)
-        while kind == _worker.ALIVE:
-            kind, value = self._receive(self._stall_seconds)
-        if kind == _worker.FAILED:
-            raise WorkerError(f"a worker process failed: {value}")
-        return value
+        try:
+            connection = self._pipe()
+            connection.send(task)
+            answer: tuple[str, Any] = connection.recv()
+        except (EOFError, OSError):
+            return _worker.DIED, self._end()
+        return answer
 
     def _start(self) -> None:
         with self._guard:
@@ -162,28 +176,15 @@ class _Worker:
                 except OSError as error:
                     raise WorkerError(f"a worker process could not start: {error}; work without: workers=0") from error
         try:
-            self._send(sys.path)
-            self._send(self._job)
-            kind, value = self._receive(START_SECONDS)
-        except (_Died, _Hung) as death:
-            raise WorkerError(f"a worker process could not start: {death}") from None
-        if kind != _worker.READY:
-            raise WorkerError(f"a worker process could not start: {value}")
-
-    def _send(self, message: Any) -> None:
-        try:
-            self._pipe().send(message)
-        except OSError:
-            raise _Died(self._end()) from None
-
-    def _receive(self, seconds: float) -> Any:
-        try:
-            if self._pipe().poll(seconds):
-                return self._pipe().recv()
+            connection = self._pipe()
+            connection.send(sys.path)
+            connection.send(self._job)
+            kind, value = connection.recv() if connection.poll(START_SECONDS) else (_worker.HUNG, "it does not answer")
         except (EOFError, OSError):
-            raise _Died(self._end()) from None
-        self._end()
-        raise _Hung(f"no sign of life for {seconds:g} s")
+            kind, value = _worker.DIED, self._end()
+        if kind != _worker.READY:
+            self._end()
+            raise WorkerError(f"a worker process could not start: {value}")
 
     def _pipe(self) -> Connection[Any, Any]:
         if self._connection is None:
@@ -191,13 +192,16 @@ class _Worker:
         return self._connection
 
     def _end(self) -> str:
-        """Kill the process, unless it has ended by itself, and tell how it ended."""
+        """End the process, unless it has ended by itself, and tell how it ended."""
         connection, process = self._connection, self._process
         self._connection = self._process = None
         if connection is not None:
-            connection.close()
+            connection.close()  # it ends with its child when it notices
         if process is None:
             return "it has ended"
-        process.kill()
-        code = process.wait()
+        try:
+            code = process.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            code = process.wait()
         return f"it was killed by {signal.Signals(-code).name}" if code < 0 else f"it ended with exit code {code}"

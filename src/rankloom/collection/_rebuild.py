@@ -203,7 +203,8 @@ def merged(new: sqlite3.Connection, old: sqlite3.Connection) -> dict[str, int]:
         if row[number] > texts and row[item] <= last
         and (row[source] == "caption" or (not row[path] and row[item] > before))
     ))  # fmt: skip
-    take("qrels", (row for row in _rows(old, "qrels")))
+    for name in ("shown", "qrels"):
+        take(name, _rows(old, name))
     taken_back = tables()["qrels"].columns.index("undone")
     for row in _rows(old, "qrels"):
         if row[taken_back] is not None:

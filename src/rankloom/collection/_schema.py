@@ -12,6 +12,17 @@ BUSY_SECONDS = 60.0
 # What reading a damaged database raises; the second where a message of SQLite quotes damaged bytes.
 DATABASE_ERRORS = (sqlite3.Error, UnicodeDecodeError)
 
+
+def _counted(counter: str, *tables: str) -> str:
+    """Triggers that count every row of some tables that is added, changed or deleted."""
+    return "".join(
+        f"CREATE TRIGGER count_{table}_{action.lower()} AFTER {action} ON {table} BEGIN"
+        f" UPDATE counters SET value = value + 1 WHERE name = '{counter}'; END;\n"
+        for table in tables
+        for action in ("INSERT", "UPDATE", "DELETE")
+    )
+
+
 # Each entry brings a collection from version n to n + 1; entries are never changed, only added.
 MIGRATIONS = (
     """
@@ -129,6 +140,28 @@ MIGRATIONS = (
         ranker TEXT NOT NULL, UNIQUE (basis, mark)
     );
     """,
+    """
+    -- Counts of changes, which tell whether something is as it was: what is searched, and what is learned from.
+    CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+    INSERT INTO counters VALUES ('contents', 0), ('learning', 0);
+    CREATE TRIGGER count_meta_insert AFTER INSERT ON meta BEGIN
+        UPDATE counters SET value = value + 1 WHERE name = iif(new.key = 'library', 'learning', 'contents');
+    END;
+    """
+    + _counted(
+        "contents", "files", "items", "texts", "descriptors", "missing", "blocks", "encoders", "scales", "concepts"
+    )
+    + _counted("learning", "qrels", "models", "uses"),
+    """
+    -- What was shown to a user who marked, once a request: what is above the place of a right mark was skipped.
+    CREATE TABLE shown (id INTEGER PRIMARY KEY AUTOINCREMENT, items TEXT NOT NULL);
+    ALTER TABLE qrels ADD COLUMN shown INTEGER REFERENCES shown;
+    ALTER TABLE qrels ADD COLUMN place INTEGER;
+    UPDATE qrels SET skipped = (
+        SELECT json_group_array(value) FROM (SELECT value FROM json_each(skipped) ORDER BY key LIMIT 100)
+    ) WHERE json_valid(skipped) AND json_array_length(skipped) > 100;
+    DELETE FROM checkpoints;
+    """,
 )
 
 
@@ -177,7 +210,7 @@ def _statements(script: str) -> Iterator[str]:
 
 # Columns whose text is JSON.
 _JSON = {
-    ("encoders", "settings"), ("qrels", "skipped"), ("queries", "query"), ("scales", "scales"),
+    ("encoders", "settings"), ("qrels", "skipped"), ("shown", "items"), ("queries", "query"), ("scales", "scales"),
     ("checkpoints", "ranker"), ("models", "state"), ("drafts", "teams"), ("concepts", "detector"), ("saved", "query"),
 }  # fmt: skip
 
@@ -255,14 +288,28 @@ def _table(db: sqlite3.Connection, name: str) -> Table:
     )
 
 
+@cache
+def _triggers() -> dict[str, str]:
+    """All triggers of the newest version: their text by name."""
+    db = new_database()
+    try:
+        return _triggers_of(db)
+    finally:
+        db.close()
+
+
+def _triggers_of(db: sqlite3.Connection) -> dict[str, str]:
+    return dict(db.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall())
+
+
 def lacking(db: sqlite3.Connection) -> list[str]:
-    """The tables and columns that a database of the newest version should have and has not."""
-    present = _columns(db)
+    """The tables, columns and triggers that a database of the newest version should have and has not."""
+    present, triggers = _columns(db), _triggers_of(db)
     missing = [f"the table {name}" for name in tables() if name not in present]
     for name, table in tables().items():
         if name in present:
             missing += [f"the column {name}.{column}" for column in table.columns if column not in present[name]]
-    return missing
+    return missing + [f"the trigger {name}" for name, text in _triggers().items() if triggers.get(name) != text]
 
 
 def unknown(db: sqlite3.Connection) -> list[str]:

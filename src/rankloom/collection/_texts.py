@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 ITEM_TEXTS, ITEM_CHARACTERS = 300, 60_000
 FILE_TEXTS, FILE_CHARACTERS = 100_000, 4_000_000  # over all shots of a video
 LEAST_TEXTS, LEAST_CHARACTERS = 20, 1_000  # however many shots it has
-MAX_SUBTITLE_FILES = 20
+MAX_SUBTITLE_FILES, MAX_CUES = 20, 100_000  # of a video; a film of three hours has some 5,000 lines
 
 
 def shared_texts(texts: Iterable[tuple[str, str]], items: int, warn: Callable[[str], None]) -> list[tuple[str, str]]:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from rankloom._io import replaced
+from rankloom._io import make_folder, replaced
 from rankloom.collection._schema import BUSY_SECONDS, DATABASE_ERRORS
 from rankloom.collection.damage import BACKUPS, DATABASE, explained
 
@@ -50,7 +50,7 @@ def backups(folder: Path) -> list[Backup]:
 def back_up(folder: Path, kind: str = "manual", *, now: datetime | None = None) -> Path:
     """Copy the database of a collection into its folder of backups; older copies that are too many go."""
     target = folder / BACKUPS / f"{stamp(now)}-{kind}.db"
-    target.parent.mkdir(exist_ok=True)
+    make_folder(target.parent)
     with _one_at_a_time(target.parent):
         for left in target.parent.glob(".*.tmp*"):  # of a process that was killed
             left.unlink(missing_ok=True)

@@ -4,31 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import sha256
 from typing import NamedTuple
 
 import numpy as np
 
 from rankloom.collection.collection import Collection
+from rankloom.collection.concepts import stored_concepts
 from rankloom.core import FloatArray
 
 
+class Counters(NamedTuple):
+    """How often a collection was changed: what is searched, and what is learned from (marks, models, settings).
+
+    Every row that is added, changed or deleted counts, whatever the clock says. They tell changes of an open collection
+    apart; a restored backup counts on from where it was.
+    """
+
+    contents: int
+    learning: int
+
+
 class State(NamedTuple):
-    """Counts that change when there is something new to search; equal states hold equal things.
+    """What there is to search; equal states hold equal things.
 
     Parameters
     ----------
+    changes : how often the contents were changed.
     n_items : how many items were ever added.
     n_texts, last_text : how many texts there are, and the number of the last.
-    n_files : how many files there are.
-    concepts : how many concepts there are, and when the last was made.
+    concepts : the name of each, and a hash of its detector.
     descriptors : name and version of each, and whether all items have a vector.
     """
 
+    changes: int
     n_items: int
     n_texts: int
     last_text: int
-    n_files: int
-    concepts: tuple[int, str]
+    concepts: tuple[tuple[str, str], ...]
     descriptors: tuple[tuple[str, str, bool], ...]
 
 
@@ -40,16 +53,23 @@ class StoredText(NamedTuple):
     text: str
 
 
+def counters(collection: Collection) -> Counters:
+    """The counters now; two rows are read, however much the collection holds."""
+    return Counters(**dict(collection.db.execute("SELECT name, value FROM counters").fetchall()))
+
+
 def state_of(collection: Collection) -> State:
-    """The state of a collection now."""
+    """The state of a collection now; to be read in one transaction with what it stands for."""
     db, n_items = collection.db, len(collection)
     n_texts, last_text = db.execute("SELECT count(*), coalesce(max(rowid), 0) FROM texts").fetchone()
     return State(
+        changes=counters(collection).contents,
         n_items=n_items,
         n_texts=n_texts,
         last_text=last_text,
-        n_files=db.execute("SELECT count(*) FROM files").fetchone()[0],
-        concepts=db.execute("SELECT count(*), coalesce(max(at), '') FROM concepts").fetchone(),
+        concepts=tuple(
+            (concept.name, sha256(concept.detector.encode()).hexdigest()) for concept in stored_concepts(collection)
+        ),
         descriptors=tuple((stored.name, stored.version, stored.rows >= n_items) for stored in collection.descriptors()),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from rankloom.collection._schema import BUSY_SECONDS, MIGRATIONS
 DATABASE = "rankloom.db"
 NEW = "rankloom.db.new"  # a rebuilt database that is checked and complete, before it is put in place
 BACKUPS = "backups"
+WORKPLACE = ".repair-"  # how the folders begin in which a repair or restore works
 
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _DENIED = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_CANTOPEN}
@@ -63,6 +65,12 @@ def explained(folder: Path, error: sqlite3.Error | UnicodeDecodeError, *, openin
     ):
         return damaged(folder, f"the database is damaged ({error})")
     return error
+
+
+def clear_workplaces(folder: Path) -> None:
+    """Delete what repairs that were killed left; to be called by one who keeps others from repairing."""
+    for left in folder.glob(f"{WORKPLACE}*"):
+        shutil.rmtree(left, ignore_errors=True)
 
 
 def emptied(folder: Path) -> str:

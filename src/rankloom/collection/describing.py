@@ -14,12 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.collection._files import STORED
-from rankloom.collection._texts import MAX_SUBTITLE_FILES, shared_texts
+from rankloom.collection._texts import MAX_CUES, MAX_SUBTITLE_FILES, shared_texts
 from rankloom.media import (
     Cue,
     MediaError,
     kind_of,
-    read_image,
     read_shots,
     read_subtitles,
     subtitles_of,
@@ -155,9 +154,10 @@ _describer: Describer | None = None  # of this process, made by `prepare_worker`
 
 
 def prepare_worker(settings: DescriberSettings) -> None:
-    """Load what the settings name."""
+    """Load what the settings name, all of it: describing a picture is what loads the networks."""
     global _describer
     _describer = Describer(settings)
+    _describer.describe(np.zeros((16, 16, 3), np.uint8))
 
 
 def describe_file(
@@ -191,19 +191,20 @@ def describe_file(
     except MediaError as error:
         result.error = str(error)
     except MemoryError:
-        result.error = "not enough memory to read it"
+        result.error = "reading it takes more memory than a worker may have"
     except Exception as error:  # no file may stop a run; the reason is kept with it
         result.error = f"{type(error).__name__}: {reason(error)}"
     return result
 
 
 def _picture(path: str) -> DescribedItem:
-    from rankloom.media.images import open_image, upright_size
+    from rankloom.media.images import decoded, open_image, upright_size
 
     with open_image(path) as image:
         width, height = upright_size(image)
         taken = _taken(image)
-    item = _described(read_image(path), width, height)
+        pixels = decoded(image)
+    item = _described(pixels, width, height)
     item.taken = taken
     return item
 
@@ -238,14 +239,19 @@ def _shots(path: str, alive: Callable[[], None]) -> Iterator[DescribedItem]:
 
 def _subtitles(path: str, warn: Callable[[str], None]) -> list[Cue]:
     cues: list[Cue] = []
+    left_out = 0
     files = subtitles_of(path)
     for file in files[:MAX_SUBTITLE_FILES]:
         try:
-            cues += read_subtitles(file)
+            lines = read_subtitles(file)
+            left_out += max(0, len(cues) + len(lines) - MAX_CUES)
+            cues += lines[: MAX_CUES - len(cues)]
         except MediaError as error:
             warn(f"{file.name} beside it was not read: {error}")
     if len(files) > MAX_SUBTITLE_FILES:
         warn(f"{len(files) - MAX_SUBTITLE_FILES:,} of its {len(files):,} files of subtitles were left out")
+    if left_out:
+        warn(f"{left_out:,} lines of its subtitles were left out: the limit is {MAX_CUES:,}")
     return cues
 
 

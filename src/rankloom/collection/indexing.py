@@ -10,16 +10,20 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from rankloom._io import remove_leftovers
 from rankloom.collection._backfill import backfill
 from rankloom.collection._pool import run_in_order
 from rankloom.collection._texts import shared_texts
 from rankloom.collection._writer import Writer
 from rankloom.collection.collection import Collection
+from rankloom.collection.damage import clear_workplaces
 from rankloom.collection.derived import store_derived
 from rankloom.collection.describing import DescribedFile, DescriberSettings, describe_file, prepare_worker
 from rankloom.collection.overview import indexed_roots
 from rankloom.collection.settings import settings_for
 from rankloom.media import find_files, kind_of, read_captions
+
+PATIENCE_SECONDS = 20.0  # files that are described wait for an earlier one, so that the same files get the same numbers
 
 
 @dataclass(frozen=True)
@@ -85,10 +89,11 @@ def index(
     report = IndexReport()
     wanted = {} if captions is None else _read_captions(captions)  # first: a wrong column should show at once
     with collection.indexing():
+        _clean(collection.folder)
         roots = _roots(collection, paths)
         count = os.cpu_count() or 1 if workers is None else workers
         tasks, gone = _scan(collection, roots, report, retry)
-        settings = settings_for(collection, preset, descriptors, [task.path for task in tasks])
+        settings = settings_for(collection, preset, descriptors, [task.path for task in tasks], count)
         backfill(collection, settings, count, progress)
         _forget(collection, gone)
         report.removed = len(gone)
@@ -99,6 +104,13 @@ def index(
         store_derived(collection)
     report.seconds = perf_counter() - began
     return report
+
+
+def _clean(folder: Path) -> None:
+    """Delete what runs that were killed left in the middle of writing; nobody repairs a collection that is open."""
+    clear_workplaces(folder)
+    for place in (folder, *(folder / "encoders").glob("*")):
+        remove_leftovers(place)
 
 
 def _roots(collection: Collection, paths: Sequence[str | os.PathLike[str]]) -> list[str]:
@@ -199,7 +211,7 @@ def _describe(
     writer = Writer(collection)
     results = run_in_order(
         describe_file, with_known(), workers=min(workers, len(tasks)), prepare=prepare_worker, settings=settings,
-        failed=_failed,
+        failed=_failed, patience=PATIENCE_SECONDS,
     )  # fmt: skip
     try:
         for done, described in enumerate(results, 1):

@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from rankloom.core import Qrel
 
 _LARGEST = 1e6
 _PAGE = 1000  # marks that are read at once
+MOST_SHOWN = 100  # of the items that were shown, the first so many are kept
 
 
 class Mark(NamedTuple):
@@ -26,7 +28,10 @@ class Mark(NamedTuple):
 
 
 class StoredMark(NamedTuple):
-    """A mark in the log. `skipped` are the items that were shown above it; those without a mark were skipped."""
+    """A mark in the log. `skipped` are the items that were shown above it; those without a mark were skipped.
+
+    They are the first `MOST_SHOWN` at most.
+    """
 
     id: int
     qid: str
@@ -66,7 +71,8 @@ def add_marks(
     given : the marks.
     user : who marks.
     query : what was asked, as JSON; kept so that the marks can be learned from later.
-    shown : the items in the order in which they were shown; unmarked ones above a right one were skipped.
+    shown : the items in the order in which they were shown; unmarked ones above a right one were skipped. The first
+        `MOST_SHOWN` are kept, once for all marks.
     """
     wanted = [
         Mark(int(item), float(grade), None if over is None else int(over)) for item, grade, over in map(_mark, given)
@@ -81,15 +87,26 @@ def add_marks(
                 raise ValueError(f"a grade must be a finite number up to {_LARGEST:g}, got {mark.grade}")
             if mark.over == mark.item:
                 raise ValueError(f"item {mark.item} cannot be preferred to itself")
-            skipped = [*places][: places.get(mark.item, 0)] if mark.grade > 0 and mark.over is None else []
+        above = [
+            min(places.get(mark.item, 0), MOST_SHOWN) if mark.grade > 0 and mark.over is None else 0 for mark in wanted
+        ]
+        kept = _keep_shown(db, [*places][: max(above, default=0)])
+        for mark, place in zip(wanted, above, strict=True):
             cursor = db.execute(
-                "INSERT INTO qrels (qid, item, grade, user, at, over, skipped) VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (qid, mark.item, float(mark.grade), user, at, mark.over, json.dumps(skipped) if skipped else None),
+                "INSERT INTO qrels (qid, item, grade, user, at, over, shown, place) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (qid, mark.item, mark.grade, user, at, mark.over, *((kept, place) if place else (None, None))),
             )
             numbers.append(int(cursor.lastrowid or 0))
         if query is not None and wanted:
             db.execute("INSERT OR IGNORE INTO queries VALUES (?, ?, ?)", (qid, query, at))
     return numbers
+
+
+def _keep_shown(db: sqlite3.Connection, items: list[int]) -> int | None:
+    """Store what was shown; returns its number."""
+    if not items:
+        return None
+    return db.execute("INSERT INTO shown (items) VALUES (?)", (json.dumps(items),)).lastrowid
 
 
 def _mark(given: Mark | tuple[Any, ...]) -> Mark:
@@ -189,8 +206,19 @@ def qrels(collection: Collection, user: str | None = None) -> list[Qrel]:
     return [Qrel(mark.qid, str(mark.item), mark.grade) for mark in judgements(collection, user)]
 
 
-def _stored(row: tuple[int, str, int, float, int | None, str | None, str, str]) -> StoredMark:
-    return StoredMark(*row[:5], tuple(json.loads(row[5])) if row[5] else (), *row[6:])
+def _stored(row: tuple[int, str, int, float, int | None, str | None, int | None, str, str]) -> StoredMark:
+    skipped = () if row[5] is None else _numbers(row[5])[: row[6]]
+    return StoredMark(*row[:5], skipped, *row[7:])
 
 
-_MARKS = "SELECT id, qid, item, grade, over, skipped, user, at FROM qrels"
+@lru_cache(maxsize=64)
+def _numbers(text: str) -> tuple[int, ...]:
+    """A list of items; marks of one request, which are read together, have the same."""
+    return tuple(json.loads(text))
+
+
+# Marks of older versions have a list each.
+_MARKS = (
+    "SELECT id, qid, item, grade, over, coalesce(skipped, (SELECT items FROM shown WHERE shown.id = qrels.shown)),"
+    " place, user, at FROM qrels"
+)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -12,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from rankloom._io import sync, sync_folder
+from rankloom._io import make_folder, sync, sync_folder
 from rankloom.collection._backfill import backfill
 from rankloom.collection._checks import THUMBNAILS, database_problems
 from rankloom.collection._consistent import Changes, hashes_by_index, make_consistent
@@ -24,7 +23,17 @@ from rankloom.collection._salvage import opened_copy
 from rankloom.collection._schema import DATABASE_ERRORS, MIGRATIONS, new_database, unknown, version_of
 from rankloom.collection.backup import backups, stamp
 from rankloom.collection.collection import NEIGHBORS, Collection
-from rankloom.collection.damage import DATABASE, NEW, DamagedCollection, damaged, emptied, explained, too_new
+from rankloom.collection.damage import (
+    DATABASE,
+    NEW,
+    WORKPLACE,
+    DamagedCollection,
+    clear_workplaces,
+    damaged,
+    emptied,
+    explained,
+    too_new,
+)  # fmt: skip
 from rankloom.collection.derived import store_derived
 from rankloom.collection.settings import settings_for
 from rankloom.collection.verify import DamagedBlock, VerifyReport, damaged_blocks, verify
@@ -125,7 +134,7 @@ def restore(
 
 def compute_again(collection: Collection, blocks: Sequence[DamagedBlock], workers: int) -> int:
     """Describe the files of damaged blocks again; returns how many vectors and thumbnails have no file any more."""
-    settings = settings_for(collection, None, (), ())
+    settings = settings_for(collection, None, (), (), workers)
     descriptors = {vector_file(stored.name, stored.version): stored for stored in collection.descriptors()}
     lost = 0
     for file, start, size in blocks:
@@ -188,16 +197,11 @@ def _count(db: sqlite3.Connection, table: str) -> int:
     return int(db.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
 
 
-def _clear_workplaces(folder: Path) -> None:
-    for left in folder.glob(".repair-*"):
-        shutil.rmtree(left, ignore_errors=True)
-
-
 @contextmanager
 def _workplace(folder: Path) -> Iterator[Path]:
     """A folder on the same disk; those of processes that were killed go."""
-    _clear_workplaces(folder)
-    with tempfile.TemporaryDirectory(prefix=".repair-", dir=folder) as work:
+    clear_workplaces(folder)
+    with tempfile.TemporaryDirectory(prefix=WORKPLACE, dir=folder) as work:
         try:
             yield Path(work)
         except DATABASE_ERRORS as error:
@@ -225,8 +229,9 @@ def _put_in_place(folder: Path, aside: Path) -> str | None:
     for suffix in ("", "-wal", "-shm"):
         old = folder / f"{DATABASE}{suffix}"
         if old.is_file():
-            aside.mkdir(parents=True, exist_ok=True)
+            make_folder(aside)
             os.rename(old, aside / old.name)
+            sync_folder(aside)
     for name in _DERIVED:
         (folder / name).unlink(missing_ok=True)
     sync_folder(folder)
@@ -237,7 +242,7 @@ def _put_in_place(folder: Path, aside: Path) -> str | None:
 
 def _finish_interrupted(folder: Path) -> None:
     """Go on with a repair or restore that was killed while it replaced the database; clear what it left."""
-    _clear_workplaces(folder)
+    clear_workplaces(folder)
     if not (folder / NEW).is_file():
         return
     if (folder / DATABASE).is_file():
@@ -256,7 +261,7 @@ def _repair_files(
     if not (blocks or incomplete or short):
         return
     with collection.indexing():
-        settings = settings_for(collection, None, (), ())
+        settings = settings_for(collection, None, (), (), workers)
         if incomplete:
             report.lost += describe_items(collection, settings, workers)
             report.items = len(incomplete)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from rankloom._io import replaced
+from rankloom._io import make_folder, replaced
 from rankloom.collection.collection import Collection
+from rankloom.collection.decoding import readable_pictures
 from rankloom.collection.describing import DescriberSettings, resolve
 from rankloom.media import kind_of
 
@@ -17,9 +18,17 @@ _VOCABULARY = "vocabulary.npy"
 
 
 def settings_for(
-    collection: Collection, preset: str | None, extra: Sequence[str], new_files: Sequence[str]
+    collection: Collection, preset: str | None, extra: Sequence[str], new_files: Sequence[str], workers: int
 ) -> DescriberSettings:
-    """Which descriptors to compute; those that the collection did not have are entered with no rows."""
+    """Which descriptors to compute; those that the collection did not have are entered with no rows.
+
+    Parameters
+    ----------
+    collection : where to.
+    preset, extra : what is wanted, beside what the collection has.
+    new_files : files that will be described, from which visual words may be made.
+    workers : processes that read them; 0 for none.
+    """
     from rankloom.descriptors import DESCRIPTORS, PRESETS
 
     stored = {descriptor.name: descriptor for descriptor in collection.descriptors()}
@@ -32,7 +41,7 @@ def settings_for(
         if name not in encoders and (name not in DESCRIPTORS or DESCRIPTORS[name].kind in ("hash", "count")):
             known = ", ".join(key for key, known in DESCRIPTORS.items() if known.kind not in ("hash", "count"))
             raise ValueError(f"unknown descriptor {name!r}; known are {known}")
-    vocabulary = _vocabulary(collection, new_files) if "sift_words" in names else None
+    vocabulary = _vocabulary(collection, new_files, workers) if "sift_words" in names else None
     settings = DescriberSettings(tuple(names), vocabulary, tuple(encoders.items()))
     entries = []
     for name in names:
@@ -45,7 +54,7 @@ def settings_for(
     return settings
 
 
-def _vocabulary(collection: Collection, new_files: Sequence[str]) -> str:
+def _vocabulary(collection: Collection, new_files: Sequence[str], workers: int) -> str:
     """The file of visual words; made from an even choice of the pictures when it is first needed."""
     path = collection.folder / _VOCABULARY
     if not path.is_file():
@@ -54,20 +63,10 @@ def _vocabulary(collection: Collection, new_files: Sequence[str]) -> str:
         rows = collection.db.execute("SELECT path FROM files ORDER BY path").fetchall()
         pictures = [path for path in (*(row[0] for row in rows), *new_files) if kind_of(path) == "picture"]
         sample = pictures[:: max(1, len(pictures) // VOCABULARY_PICTURES)][:VOCABULARY_PICTURES]
-        vocabulary = train_vocabulary(_readable(sample))
+        vocabulary = train_vocabulary(readable_pictures(sample, workers))
         with replaced(path) as temporary:
             vocabulary.save(temporary)
     return str(path)
-
-
-def _readable(paths: Sequence[str]) -> Iterator[Any]:
-    from rankloom.media import MediaError, read_image
-
-    for path in paths:
-        try:
-            yield read_image(path)
-        except MediaError:
-            continue
 
 
 def add_encoder(
@@ -97,7 +96,7 @@ def add_encoder(
         raise ValueError(f"{name!r} cannot be the name of a new descriptor: use letters, and none of our own names")
     dimension = OnnxEncoder(image_onnx, text_onnx, tokenizer, name=name, **options).check()
     folder = collection.folder / "encoders" / name
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     kept = dict(options)
     for key, source in (("image_onnx", image_onnx), ("text_onnx", text_onnx), ("tokenizer", tokenizer)):
         if source is not None:

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloom.media._cost import check_cost, check_webp
+from rankloom.media._pixels import to_rgb
 from rankloom.media.errors import MediaError, reason
 
 MAX_SIDE = 512
@@ -22,6 +24,7 @@ MAX_PIXELS = 100_000_000
 FORMATS = ("JPEG", "MPO", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF", "HEIF")
 
 _AVIF = (b"avif", b"avis")  # brands
+_DRAFTED = ("JPEG", "MPO")  # can be decoded at a reduced size
 
 Source = str | os.PathLike[str] | bytes
 
@@ -53,23 +56,30 @@ def read_image(source: Source, *, max_side: int | None = MAX_SIDE, max_pixels: i
     ((50, 100, 3), [77, 77, 77])
     """
     with open_image(source) as image:
-        if max_side is not None:
-            image.draft(None, _fitted(image.size, max_side))  # only JPEG knows how; others do nothing
-        width, height = image.size
-        if width * height > max_pixels:
-            raise MediaError(f"{width} x {height} pixels are more than the limit of {max_pixels:,}")
-        turn = _orientation(image)
-        rgb = _rgb(image)
-        if max_side is not None and max(rgb.size) > max_side:
-            from PIL import Image
+        return decoded(image, max_side, max_pixels)
 
-            rgb = rgb.resize(_fitted(rgb.size, max_side), Image.Resampling.BOX)
-        return _upright(np.asarray(rgb, np.uint8), turn)
+
+def decoded(image: Any, max_side: int | None = MAX_SIDE, max_pixels: int = MAX_PIXELS) -> NDArray[np.uint8]:
+    """An opened picture as `read_image` gives it; what it would take is reckoned first, by its header."""
+    size = image.size
+    if max_side is not None:
+        image.draft(None, _fitted(size, max_side))  # only JPEG knows how; others do nothing
+    width, height = image.size
+    if width * height > max_pixels:
+        raise MediaError(f"{width} x {height} pixels are more than the limit of {max_pixels:,}")
+    result = image.size if max_side is None else _fitted(image.size, max_side)
+    check_cost(image, size, result)
+    turn = _orientation(image)
+    rgb = to_rgb(image, result)
+    return _upright(np.asarray(rgb, np.uint8), turn)
 
 
 @contextmanager
 def open_image(source: Source) -> Iterator[Any]:
-    """Open a picture with Pillow without decoding it; whatever goes wrong then or later becomes a MediaError."""
+    """Open a picture with Pillow without decoding it; whatever goes wrong then or later becomes a MediaError.
+
+    One whose header says that it cannot be decoded within the limit of memory is refused.
+    """
     from PIL import Image, UnidentifiedImageError
 
     try:
@@ -77,9 +87,13 @@ def open_image(source: Source) -> Iterator[Any]:
             # Pillow warns of odd metadata and of large pictures; the first is no fault and the second has a limit here.
             warnings.filterwarnings("ignore", module="PIL")
             with _opened(source) as file, Image.open(file, formats=_formats(file)) as image:
+                if image.format not in _DRAFTED:  # even their metadata may be behind the pixels, and so decode them
+                    check_cost(image, image.size)
                 yield image
     except MediaError:
         raise
+    except MemoryError as error:
+        raise MediaError("decoding it takes more memory than there is for a picture") from error
     except UnidentifiedImageError as error:
         raise MediaError(_unidentified(source)) from error
     except Exception as error:  # decoders raise nearly anything on hostile files, and no file may stop a run
@@ -96,8 +110,9 @@ def _formats(file: Any) -> list[str]:
     """The formats that this file may have; the decoder of HEIC, which is large, is loaded where it may be needed."""
     from PIL import Image
 
-    head = file.read(12)
+    head = file.read(30)
     file.seek(0)
+    check_webp(head)
     if head[4:8] == b"ftyp" and head[8:12] not in _AVIF:
         _register_heif()
     Image.init()
@@ -132,30 +147,6 @@ def _unidentified(source: Source) -> str:
 def _fitted(size: tuple[int, int], side: int) -> tuple[int, int]:
     scale = min(1.0, side / max(size))
     return max(1, round(size[0] * scale)), max(1, round(size[1] * scale))
-
-
-def _rgb(image: Any) -> Any:
-    """The decoded picture in the mode RGB."""
-    from PIL import Image
-
-    if image.mode in ("RGBA", "LA", "PA", "RGBa", "La") or "transparency" in image.info:
-        image = image.convert("RGBA")
-        white = Image.new("RGBA", image.size, "white")
-        return Image.alpha_composite(white, image).convert("RGB")
-    if image.mode.startswith(("I", "F")):
-        return Image.fromarray(_eight_bits(np.asarray(image))).convert("RGB")
-    return image if image.mode == "RGB" else image.convert("RGB")
-
-
-def _eight_bits(values: NDArray[Any]) -> NDArray[np.uint8]:
-    """Numbers of more than eight bits: 16-bit ones by their range, fractions as 0..1, all else between its ends."""
-    finite = np.nan_to_num(values.astype(np.float64), posinf=0.0, neginf=0.0)
-    low, high = float(finite.min()), float(finite.max())
-    if low >= 0 and values.dtype.kind in "iu" and high <= 65535:
-        low, high = 0.0, 65535.0 if high > 255 or values.dtype.itemsize == 2 else 255.0
-    elif low >= 0 and values.dtype.kind == "f" and high <= 255:
-        low, high = 0.0, 1.0 if high <= 1 else 255.0
-    return np.asarray((finite - low) * (255 / max(high - low, 1e-9)) + 0.5).clip(0, 255).astype(np.uint8)
 
 
 def _orientation(image: Any) -> int:

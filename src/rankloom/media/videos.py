@@ -104,10 +104,13 @@ def read_shots(
         raise ValueError(f"unknown detector {detector!r}; known are {', '.join(DETECTORS)}")
     find = (detector if callable(detector) else DETECTORS[detector])()
     current, last, number = _Open(0), None, 0
+    size: tuple[int, int] | None = None
     for frame in _frames(path, max_side, threads, budget, alive):
         current.add(frame)
         last = frame
-        for cut in find.process_frame(_timecode(frame.frame), _small(frame.image)):
+        small = _small(frame.image, size)
+        size = small.shape[1], small.shape[0]
+        for cut in find.process_frame(_timecode(frame.frame), small):
             if not current.start < int(cut.frame_num) <= frame.frame:
                 continue
             ended, current = current, current.split(int(cut.frame_num))
@@ -245,10 +248,11 @@ def _timecode(frame: int) -> Any:
     return FrameTimecode(frame, fps=25.0)  # detectors count frames; the true times are kept by us
 
 
-def _small(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The frame as a detector wants it: BGR and small."""
+def _small(image: NDArray[np.uint8], size: tuple[int, int] | None) -> NDArray[np.uint8]:
+    """The frame as a detector wants it: BGR, small, and of the size that the first had, as some videos change it."""
     import cv2
 
-    scale = min(1.0, DETECTOR_SIDE / max(image.shape))
-    size = max(1, round(image.shape[1] * scale)), max(1, round(image.shape[0] * scale))
+    if size is None:
+        scale = min(1.0, DETECTOR_SIDE / max(image.shape))
+        size = max(1, round(image.shape[1] * scale)), max(1, round(image.shape[0] * scale))
     return np.asarray(cv2.cvtColor(cv2.resize(image, size, interpolation=cv2.INTER_AREA), cv2.COLOR_RGB2BGR), np.uint8)

@@ -11,8 +11,9 @@ from fastapi import APIRouter, Request, Response
 from fastapi import Path as InPath
 from starlette.responses import FileResponse
 
+from rankloom.collection.decoding import picture_reader
 from rankloom.collection.overview import shots_of
-from rankloom.media import MediaError, read_image
+from rankloom.media import MediaError
 from rankloom.server.context import Context
 from rankloom.server.errors import Refused
 
@@ -107,7 +108,7 @@ def media_routes(context: Context) -> APIRouter:
 
 def _upload(context: Context, data: bytes, region: tuple[float, float, float, float] | None) -> str:
     try:
-        image = read_image(data, max_pixels=context.settings.upload_pixels)
+        image = picture_reader().read(data, max_pixels=context.settings.upload_pixels)
     except MediaError as error:
         raise Refused(422, f"this picture cannot be used: {error}") from None
     return context.engine.upload(image, region)
@@ -169,7 +170,7 @@ def _view(context: Context, number: int) -> bytes:
     from PIL import Image
 
     try:
-        image = Image.fromarray(read_image(path, max_side=VIEW_SIDE))
+        image = Image.fromarray(picture_reader().read(path, max_side=VIEW_SIDE))
     except MediaError:
         return context.collection.thumbnail(number)
     file = io.BytesIO()
