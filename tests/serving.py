@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import os
 import re
 import shutil
@@ -14,7 +15,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from queue import Empty, Queue
 
+import numpy as np
 import pytest
+from PIL import Image
 from starlette.testclient import TestClient
 
 from rankloom.collection import Captions, Collection, index
@@ -62,6 +65,32 @@ def client(folder: Path, *, engine=Engine, headers=HEADER, **options):
         app = create_app(engine(collection), ServerSettings(**options))
         with TestClient(app, "http://localhost", headers=headers, raise_server_exceptions=False) as opened:
             yield opened
+
+
+def ok(response):
+    """The data of a success."""
+    assert response.status_code in (200, 202), response.text
+    return response.json()
+
+
+def picture(side=200, kind="PNG", **options):
+    """The bytes of a picture of noise."""
+    file = io.BytesIO()
+    pixels = np.random.default_rng(0).integers(0, 255, (side, side, 3), dtype=np.uint8)
+    Image.fromarray(pixels).save(file, kind, **options)
+    return file.getvalue()
+
+
+def refused(response, status):
+    """A refusal is a status and one line that names no folder of this machine."""
+    assert response.status_code == status, response.text
+    body = response.json()
+    assert list(body) == ["error"]
+    assert body["error"]
+    assert len(body["error"].splitlines()) == 1
+    assert str(sample().parents[1]) not in response.text
+    assert "Traceback" not in response.text
+    return body["error"]
 
 
 @pytest.fixture(scope="module")

@@ -26,6 +26,14 @@ class ItemSummary(NamedTuple):
     taken: str | None
 
 
+class IndexedFile(NamedTuple):
+    """A file as it was when it was indexed."""
+
+    path: str
+    size: int
+    mtime_ns: int
+
+
 class ShotTimes(NamedTuple):
     """A shot of a video: its item, and its times in seconds."""
 
@@ -79,6 +87,16 @@ def captions_of(collection: Collection, ids: Iterable[int]) -> dict[int, str]:
         elif source == "tag" and rank == captions[item][0]:
             captions[item] = (rank, f"{captions[item][1]}, {text}")
     return {item: text for item, (_, text) in captions.items()}
+
+
+def files_of(collection: Collection, item: int) -> list[IndexedFile]:
+    """The files that hold an item."""
+    rows = collection.db.execute(
+        "SELECT path, size, mtime_ns FROM items LEFT JOIN files USING (hash) WHERE items.id = ? ORDER BY path", (item,)
+    ).fetchall()
+    if not rows:
+        raise KeyError(f"there is no item {item}")
+    return [IndexedFile(*row) for row in rows if row[0] is not None]
 
 
 def shots_of(collection: Collection, item: int) -> list[ShotTimes]:

@@ -13,6 +13,7 @@ from starlette.staticfiles import StaticFiles
 
 from rankloom import __version__
 from rankloom.collection import Collection
+from rankloom.collection.identity import collection_id
 from rankloom.engine import Engine
 from rankloom.server.context import Context
 from rankloom.server.errors import add_error_handlers
@@ -50,7 +51,8 @@ def create_app(engine: Engine, settings: ServerSettings | None = None) -> FastAP
     """
     settings = settings or ServerSettings()
     settings.check()
-    context = Context(engine, settings, Work(settings.searches, settings.waiting), jobs=Jobs())
+    collection = collection_id(engine.collection)
+    context = Context(engine, settings, Work(settings.searches, settings.waiting), collection, jobs=Jobs())
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -77,7 +79,7 @@ def create_app(engine: Engine, settings: ServerSettings | None = None) -> FastAP
         return FileResponse(STATIC / "index.html", headers={"Cache-Control": "no-cache"})
 
     app.mount("/static", _Page(directory=STATIC), name="static")
-    app.add_middleware(Guard, settings=settings, metrics=context.metrics)
+    app.add_middleware(Guard, settings=settings, metrics=context.metrics, collection=collection)
     return app
 
 

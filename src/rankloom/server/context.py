@@ -12,7 +12,7 @@ from rankloom.collection.filtering import naming
 from rankloom.collection.overview import captions_of, folders_with_files, has_files_in, indexed_roots, item_summaries
 from rankloom.collection.query import Example, Filters, Query
 from rankloom.engine import Engine, Explanation, SearchHit
-from rankloom.server.errors import Refused
+from rankloom.server.errors import OTHER, Refused
 from rankloom.server.metrics import Metrics
 from rankloom.server.schemas import Contribution, HitModel, QueryModel
 from rankloom.server.settings import ServerSettings
@@ -26,6 +26,7 @@ class Context:
     engine: Engine
     settings: ServerSettings
     work: Work
+    id: str  # of the collection
     metrics: Metrics = field(default_factory=Metrics)
     jobs: Jobs = field(default_factory=Jobs)
 
@@ -33,6 +34,12 @@ class Context:
     def collection(self) -> Collection:
         """What is searched."""
         return self.engine.collection
+
+    def own(self, collection: str | None) -> bool:
+        """Whether an address names this collection: what it shows may be kept. One that names another is refused."""
+        if collection not in (None, self.id):
+            raise Refused(409, OTHER)
+        return collection is not None
 
     # Folders: requests name them by labels; only paths of the database are ever used ----------------------------------
 

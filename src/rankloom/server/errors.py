@@ -21,6 +21,7 @@ from rankloom.collection.damage import explained
 logger = logging.getLogger("rankloom.server")
 # Of an absolute path only its last part is shown.
 ABSOLUTE = re.compile(r"(?<![\w.])(?:/[^\s/:;,'\"]+)*/([^\s/:;,'\"]+)")
+OTHER = "this server has another collection now; load the page again"
 
 
 class Refused(Exception):

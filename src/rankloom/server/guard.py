@@ -17,12 +17,13 @@ from typing import Any
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from rankloom.server.errors import Refused, log_failure
+from rankloom.server.errors import OTHER, Refused, log_failure
 from rankloom.server.limits import Buckets
 from rankloom.server.metrics import Metrics
 from rankloom.server.settings import ServerSettings, is_loopback
 
 HEADER = "X-Rankloom"
+COLLECTION = "X-Rankloom-Collection"
 USER, SESSION = "rankloom_user", "rankloom_session"
 YEAR = 365 * 24 * 3600
 JSON_BYTES = 1_000_000
@@ -73,10 +74,11 @@ class Guard:
     app : what is guarded.
     settings : of the server.
     metrics : where requests are counted.
+    collection : the id of the collection that is served.
     """
 
-    def __init__(self, app: ASGIApp, settings: ServerSettings, metrics: Metrics):
-        self.app, self.settings, self.metrics = app, settings, metrics
+    def __init__(self, app: ASGIApp, settings: ServerSettings, metrics: Metrics, collection: str):
+        self.app, self.settings, self.metrics, self.collection = app, settings, metrics, collection
         self._buckets = {name: Buckets(rate) for name, rate in settings.limits.items()}
         self._names = {"localhost", *(name.lower() for name in settings.names)}
         if not is_loopback(settings.host):
@@ -155,6 +157,8 @@ class Guard:
             raise Refused(403, "other sites may not ask this server")
         if HEADER not in headers:
             raise Refused(403, f"requests that change something need the header {HEADER}: 1")
+        if headers.get(COLLECTION, self.collection) != self.collection:
+            raise Refused(409, OTHER)  # a page that was loaded before: its items are not ours
         if self.settings.read_only and path not in READING:
             raise Refused(403, "this server is read-only")
         if headers.get("transfer-encoding"):

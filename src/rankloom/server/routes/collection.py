@@ -67,7 +67,7 @@ def _state(context: Context, folders: _Folders) -> dict[str, Any]:
     job = context.jobs.current
     total = max(len(context.collection), 1)
     return {
-        "name": context.collection.folder.name,
+        "id": context.id, "name": context.collection.folder.name,
         "files": info.files, "pictures": info.pictures, "videos": info.videos, "items": info.items,
         "shots": info.shots, "hidden": info.hidden, "duplicates": info.duplicates, "texts": info.texts,
         "errors": info.errors, "marks": info.marks, "bytes": info.bytes,

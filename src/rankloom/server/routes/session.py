@@ -38,7 +38,7 @@ def session_routes(context: Context) -> APIRouter:
         given = request.cookies.get(SESSION, "").encode()
         token, user = settings.token, user_of(request)
         known = token is None or hmac.compare_digest(session_of(token, user).encode(), given)
-        return {"authorized": known, "read_only": settings.read_only, "version": __version__}
+        return _session(context, known)
 
     @router.post("/session")
     async def sign_in(asked: TokenRequest, request: Request, response: Response) -> dict[str, Any]:
@@ -51,9 +51,14 @@ def session_routes(context: Context) -> APIRouter:
             user, secure = user_of(request), request.url.scheme == "https"
             response.headers.append("Set-Cookie", cookie(USER, user, secure))
             response.headers.append("Set-Cookie", cookie(SESSION, session_of(token, user), secure))
-        return {"authorized": True, "read_only": settings.read_only, "version": __version__}
+        return _session(context, known=True)
 
     return router
+
+
+def _session(context: Context, known: bool) -> dict[str, Any]:
+    about = {"read_only": context.settings.read_only, "version": __version__, "collection": context.id}
+    return {"authorized": known, **about}
 
 
 def _metrics(context: Context) -> str:
