@@ -8,15 +8,18 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
+import time
 from contextlib import contextmanager
 from pathlib import Path
 from queue import Empty, Queue
 
 import numpy as np
 import pytest
+import uvicorn
 from PIL import Image
 from starlette.testclient import TestClient
 
@@ -24,6 +27,7 @@ from rankloom.collection import Captions, Collection, index
 from rankloom.demo import write_sample
 from rankloom.engine import Engine
 from rankloom.server import ServerSettings, create_app
+from rankloom.server.run import uvicorn_config
 from rankloom.server.settings import LIMITS, Rate
 from tests.building import built
 
@@ -65,6 +69,25 @@ def client(folder: Path, *, engine=Engine, headers=HEADER, **options):
         app = create_app(engine(collection), ServerSettings(**options))
         with TestClient(app, "http://localhost", headers=headers, raise_server_exceptions=False) as opened:
             yield opened
+
+
+@contextmanager
+def listening(folder: Path, **options):
+    """A server in a thread of this process, with real connections: uvicorn's object, and the port."""
+    options.setdefault("limits", UNLIMITED)
+    settings = ServerSettings(**options)
+    with Collection(folder) as collection, socket.create_server(("127.0.0.1", 0)) as place:
+        server = uvicorn.Server(uvicorn_config(create_app(Engine(collection), settings), settings))
+        thread = threading.Thread(target=server.run, args=([place],))
+        thread.start()
+        try:
+            while not server.started:
+                assert thread.is_alive()
+                time.sleep(0.01)
+            yield server, place.getsockname()[1]
+        finally:
+            server.should_exit = True
+            thread.join()
 
 
 def ok(response):

@@ -10,6 +10,7 @@ from pathlib import Path
 from fastapi import FastAPI, Response
 from starlette.responses import FileResponse
 from starlette.staticfiles import StaticFiles
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from rankloom import __version__
 from rankloom.collection import Collection
@@ -80,6 +81,7 @@ def create_app(engine: Engine, settings: ServerSettings | None = None) -> FastAP
 
     app.mount("/static", _Page(directory=STATIC), name="static")
     app.add_middleware(Guard, settings=settings, metrics=context.metrics, collection=collection)
+    app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=[*settings.proxies])
     return app
 
 
