@@ -1,4 +1,4 @@
-"""Threads for work that must not hold up the event loop: searches, writes and files apart; and long jobs."""
+"""Threads for work that must not hold up the event loop, each kind of work with its own; and long jobs."""
 
 from __future__ import annotations
 
@@ -15,10 +15,44 @@ from rankloom.server.errors import Refused
 P = ParamSpec("P")
 R = TypeVar("R")
 Progress = Callable[[int, int, str], None]
+UPLOADS, TRAININGS = 64, 16  # that may wait
+
+
+class _Queue:
+    """Threads, and what waits for one of them; beyond a bound it is refused with 503.
+
+    Parameters
+    ----------
+    what : waits, for the refusal.
+    threads : how many run at once.
+    waiting : how many may wait; None for any number.
+    """
+
+    def __init__(self, what: str, threads: int, waiting: int | None = None):
+        self.what, self.most = what, None if waiting is None else threads + waiting
+        self._pool = ThreadPoolExecutor(threads, what)
+        self._queued = 0  # only touched by the event loop
+
+    async def run(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        if self.most is not None and self._queued >= self.most:
+            raise Refused(503, f"too many {self.what} are waiting; try again in a moment", retry_after=1)
+        self._queued += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._pool, lambda: function(*args, **kwargs))
+        except RuntimeError as error:
+            if "shutdown" in str(error):
+                raise Refused(503, "the server is stopping", retry_after=2) from None
+            raise
+        finally:
+            self._queued -= 1
+
+    def close(self, *, finish: bool) -> None:
+        """End the threads, after all that waits or only what has begun."""
+        self._pool.shutdown(wait=True, cancel_futures=not finish)
 
 
 class Work:
-    """Three pools, so that a search never waits for a mark, nor a thumbnail for a search.
+    """A queue for each kind of work, so that none waits for one that takes longer: a mark never for a training.
 
     Parameters
     ----------
@@ -27,45 +61,37 @@ class Work:
     """
 
     def __init__(self, searches: int, waiting: int):
-        self.searches, self.waiting = searches, waiting
-        self._search = ThreadPoolExecutor(searches, "search")
-        self._write = ThreadPoolExecutor(2, "write")
-        self._media = ThreadPoolExecutor(4, "media")
-        self._queued = 0  # only touched by the event loop
+        self._searches = _Queue("searches", searches, waiting)
+        self._writes = _Queue("writes", 2)
+        self._uploads = _Queue("uploads", 2, UPLOADS)
+        self._trainings = _Queue("trainings", 1, TRAININGS)
+        self._reads = _Queue("reads", 4)
 
     async def search(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Run a search."""
-        if self._queued >= self.searches + self.waiting:
-            raise Refused(503, "too many searches are waiting; try again in a moment", retry_after=1)
-        self._queued += 1
-        try:
-            return await self._in(self._search, function, *args, **kwargs)
-        finally:
-            self._queued -= 1
+        return await self._searches.run(function, *args, **kwargs)
 
     async def write(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        """Run something that writes; it ends even if nobody waits for it any more."""
-        return await asyncio.shield(self._in(self._write, function, *args, **kwargs))
+        """Run something short that writes, such as a mark; it ends even if nobody waits for it any more."""
+        return await asyncio.shield(self._writes.run(function, *args, **kwargs))
+
+    async def upload(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """Describe and keep a picture that was sent."""
+        return await asyncio.shield(self._uploads.run(function, *args, **kwargs))
+
+    async def train(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run something that learns for seconds, one after another."""
+        return await asyncio.shield(self._trainings.run(function, *args, **kwargs))
 
     async def read(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Run something short that reads: a file, a few rows."""
-        return await self._in(self._media, function, *args, **kwargs)
-
-    @staticmethod
-    async def _in(pool: ThreadPoolExecutor, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        loop = asyncio.get_running_loop()
-        try:
-            return await loop.run_in_executor(pool, lambda: function(*args, **kwargs))
-        except RuntimeError as error:
-            if "shutdown" in str(error):
-                raise Refused(503, "the server is stopping", retry_after=2) from None
-            raise
+        return await self._reads.run(function, *args, **kwargs)
 
     def close(self) -> None:
-        """Finish what was begun: all writes, no search that has not started."""
-        self._write.shutdown(wait=True)
-        for pool in (self._search, self._media):
-            pool.shutdown(wait=True, cancel_futures=True)
+        """Finish what was begun, and all writes that wait."""
+        self._writes.close(finish=True)
+        for queue in (self._uploads, self._trainings, self._searches, self._reads):
+            queue.close(finish=False)
 
 
 @dataclass(frozen=True)

@@ -88,7 +88,7 @@ def media_routes(context: Context) -> APIRouter:
         if not request.headers.get("content-type", "").lower().startswith(("image/", "application/octet-stream")):
             raise Refused(415, "send the bytes of a picture, with a Content-Type of image/...")
         part = None if region is None else _region(region)
-        return {"picture": await work.write(_upload, context, await request.body(), part)}
+        return {"picture": await work.upload(_upload, context, await request.body(), part)}
 
     @router.get("/pictures/{key}/thumbnail", response_class=Response)
     async def picture(request: Request, key: str = KEY, collection: str | None = OF) -> Response:
