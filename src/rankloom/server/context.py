@@ -9,7 +9,7 @@ from typing import Any
 
 from rankloom.collection import Collection
 from rankloom.collection.filtering import naming
-from rankloom.collection.overview import captions_of, folders_with_files, has_files_in, indexed_roots, item_summaries
+from rankloom.collection.overview import folders_with_files, has_files_in, indexed_roots, item_summaries
 from rankloom.collection.query import Example, Filters, Query
 from rankloom.engine import Engine, Explanation, SearchHit
 from rankloom.server.errors import OTHER, Refused
@@ -119,16 +119,14 @@ class Context:
 
     def details(self, ids: Iterable[int]) -> dict[int, dict[str, Any]]:
         """What is shown of items, by their numbers."""
-        ids, roots = [*ids], self.roots()
-        captions = captions_of(self.collection, ids)
+        roots = self.roots()
         details: dict[int, dict[str, Any]] = {}
         for item in item_summaries(self.collection, ids).values():
             folder, name = os.path.split(item.path)
-            caption = captions.get(item.id)
             details[item.id] = {
                 "id": item.id, "name": name, "folder": self.label(folder, roots) if item.path else "",
                 "kind": item.kind, "start": item.start, "end": item.end, "taken": item.taken,
-                "caption": None if caption is None else caption[:300], "width": item.width, "height": item.height,
+                "caption": item.caption, "width": item.width, "height": item.height,
             }  # fmt: skip
         return details
 
