@@ -19,15 +19,16 @@ from rankloom.engine import Engine
 from rankloom.server.context import Context
 from rankloom.server.errors import add_error_handlers
 from rankloom.server.guard import Guard
+from rankloom.server.health import Health
 from rankloom.server.routes import ROUTES
 from rankloom.server.schemas import ErrorBody
 from rankloom.server.settings import ServerSettings
-from rankloom.server.work import Jobs, Work
+from rankloom.server.work import Work
 
 BACKUP_SECONDS = 3600.0  # between two looks at whether today has a backup
 STATIC = Path(__file__).parent / "static"
 ERRORS: dict[int | str, dict[str, type[ErrorBody]]] = {
-    status: {"model": ErrorBody} for status in (400, 401, 403, 404, 409, 411, 413, 415, 421, 422, 429, 500, 503)
+    status: {"model": ErrorBody} for status in (400, 401, 403, 404, 409, 411, 413, 415, 421, 422, 429, 500, 503, 507)
 }
 
 
@@ -53,15 +54,18 @@ def create_app(engine: Engine, settings: ServerSettings | None = None) -> FastAP
     settings = settings or ServerSettings()
     settings.check()
     collection = collection_id(engine.collection)
-    context = Context(engine, settings, Work(settings.searches, settings.waiting), collection, jobs=Jobs())
+    health = Health(engine.collection, read_only=settings.read_only)
+    work = Work(settings.searches, settings.waiting, health.wrote)
+    context = Context(engine, settings, work, health, collection)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         if not settings.read_only and not engine.graph_ready:
             context.jobs.start("neighbours", lambda progress: _done(engine.refresh(progress)))
-        backups = asyncio.create_task(_daily_backups(context.collection))
+        backups = None if settings.read_only else asyncio.create_task(_daily_backups(context.collection))
         yield
-        backups.cancel()
+        if backups is not None:
+            backups.cancel()
         context.jobs.close()
         context.work.close()
 

@@ -13,6 +13,7 @@ from rankloom.collection.overview import folders_with_files, has_files_in, index
 from rankloom.collection.query import Example, Filters, Query
 from rankloom.engine import Engine, Explanation, SearchHit
 from rankloom.server.errors import OTHER, Refused
+from rankloom.server.health import Health
 from rankloom.server.metrics import Metrics
 from rankloom.server.schemas import Contribution, HitModel, QueryModel
 from rankloom.server.settings import ServerSettings
@@ -26,6 +27,7 @@ class Context:
     engine: Engine
     settings: ServerSettings
     work: Work
+    health: Health
     id: str  # of the collection
     metrics: Metrics = field(default_factory=Metrics)
     jobs: Jobs = field(default_factory=Jobs)

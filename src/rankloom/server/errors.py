@@ -16,7 +16,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
 from rankloom.collection import DamagedCollection
-from rankloom.collection.damage import explained
+from rankloom.collection.damage import explained, is_disk_full
+from rankloom.server.health import DAMAGED, DISK_FULL, REASONS
 
 logger = logging.getLogger("rankloom.server")
 # Of an absolute path only its last part is shown.
@@ -83,18 +84,31 @@ def add_error_handlers(app: FastAPI) -> None:
         return JSONResponse({"error": one_line(error)}, 422)
 
     @app.exception_handler(DamagedCollection)
-    async def damaged(_: Request, error: DamagedCollection) -> JSONResponse:
+    async def damaged(request: Request, error: DamagedCollection) -> JSONResponse:
         logger.error("%s", error)
-        return Refused(503, "the collection is damaged; on the server, run: rankloom verify").response()
+        request.app.state.context.health.failed(DAMAGED)
+        return Refused(503, REASONS[DAMAGED]).response()
 
     @app.exception_handler(sqlite3.DatabaseError)
     async def database(request: Request, error: sqlite3.DatabaseError) -> JSONResponse:
+        if is_disk_full(error):
+            return _full(request)
         if "locked" in str(error) or "busy" in str(error):
             return Refused(503, "the collection is busy; try again in a moment", retry_after=2).response()
         known = explained(request.app.state.context.collection.folder, error)
         if isinstance(known, DamagedCollection):
             return await damaged(request, known)
         return JSONResponse({"error": log_failure(error)}, 500)
+
+    @app.exception_handler(OSError)
+    async def system(request: Request, error: OSError) -> JSONResponse:
+        return _full(request) if is_disk_full(error) else JSONResponse({"error": log_failure(error)}, 500)
+
+
+def _full(request: Request) -> JSONResponse:
+    """Nothing was stored, as there is no room for it."""
+    request.app.state.context.health.failed(DISK_FULL)
+    return Refused(507, REASONS[DISK_FULL]).response()
 
 
 def _meant(error: BaseException) -> bool:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, ParamSpec, TypeVar
 
+from rankloom.collection.damage import is_disk_full
 from rankloom.collection.marks import now
 from rankloom.server.errors import Refused
+from rankloom.server.health import DISK_FULL, REASONS
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -58,9 +60,11 @@ class Work:
     ----------
     searches : threads that search.
     waiting : searches that may wait for one of them; more are refused with 503.
+    wrote : called when something was stored.
     """
 
-    def __init__(self, searches: int, waiting: int):
+    def __init__(self, searches: int, waiting: int, wrote: Callable[[], None] = lambda: None):
+        self._wrote = wrote
         self._searches = _Queue("searches", searches, waiting)
         self._writes = _Queue("writes", 2)
         self._uploads = _Queue("uploads", 2, UPLOADS)
@@ -73,19 +77,24 @@ class Work:
 
     async def write(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Run something short that writes, such as a mark; it ends even if nobody waits for it any more."""
-        return await asyncio.shield(self._writes.run(function, *args, **kwargs))
+        return await self._stored(self._writes.run(function, *args, **kwargs))
 
     async def upload(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Describe and keep a picture that was sent."""
-        return await asyncio.shield(self._uploads.run(function, *args, **kwargs))
+        return await self._stored(self._uploads.run(function, *args, **kwargs))
 
     async def train(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Run something that learns for seconds, one after another."""
-        return await asyncio.shield(self._trainings.run(function, *args, **kwargs))
+        return await self._stored(self._trainings.run(function, *args, **kwargs))
 
     async def read(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Run something short that reads: a file, a few rows."""
         return await self._reads.run(function, *args, **kwargs)
+
+    async def _stored(self, writing: Coroutine[Any, Any, R]) -> R:
+        result = await asyncio.shield(writing)
+        self._wrote()
+        return result
 
     def close(self) -> None:
         """Finish what was begun, and all writes that wait."""
@@ -159,9 +168,9 @@ class Jobs:
         except _Stopped:
             error = "stopped with the server"
         except (ValueError, OSError, KeyError, ImportError) as failure:
-            error = one_line(failure)
+            error = REASONS[DISK_FULL] if is_disk_full(failure) else one_line(failure)
         except Exception as failure:
-            error = log_failure(failure)
+            error = REASONS[DISK_FULL] if is_disk_full(failure) else log_failure(failure)
         with self._guard:
             if self._current is not None:
                 self._last[self._current.name] = replace(self._current, ended=now(), error=error, result=result)

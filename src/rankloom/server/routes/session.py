@@ -11,6 +11,7 @@ from rankloom.collection.marks import count_marks
 from rankloom.server.context import Context
 from rankloom.server.errors import Refused
 from rankloom.server.guard import SESSION, USER, cookie, same, session_of, user_of
+from rankloom.server.health import DAMAGED, OK, REASONS
 from rankloom.server.schemas import TokenRequest
 
 
@@ -20,10 +21,13 @@ def session_routes(context: Context) -> APIRouter:
     work, settings = context.work, context.settings
 
     @router.get("/health")
-    async def health() -> dict[str, str]:
-        """Whether the server answers and can read the collection."""
-        await work.read(len, context.collection)
-        return {"status": "ok", "version": __version__}
+    async def health(response: Response) -> dict[str, str]:
+        """Whether the server answers, can read the collection ("damaged" if not) and has room ("disk full" if not)."""
+        status = await work.read(context.health.check)
+        if status == DAMAGED:
+            response.status_code = 503
+        about = {"status": status, "version": __version__}
+        return about if status == OK else {**about, "error": REASONS[status]}
 
     @router.get("/metrics", response_class=Response)
     async def metrics() -> Response:
