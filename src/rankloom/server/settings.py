@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
 
+from rankloom.collection.pictures import UploadLimits
+
 SHORTEST_TOKEN = 16
 
 
@@ -69,6 +71,7 @@ class ServerSettings:
     searches : threads that search; twice the cores, at least 4, unless given.
     waiting : searches that may wait for a thread; more are refused.
     upload_bytes, upload_pixels : the largest picture that may be sent.
+    uploads : how long pictures that were sent are kept, and how many.
     limits : the rate of each kind of expensive call, a client.
     connections : how long clients may keep the server waiting, and how many.
     """
@@ -83,6 +86,7 @@ class ServerSettings:
     waiting: int = 256
     upload_bytes: int = 25_000_000
     upload_pixels: int = 60_000_000
+    uploads: UploadLimits = field(default_factory=UploadLimits)
     limits: Mapping[str, Rate] = field(default_factory=lambda: LIMITS)
     connections: ConnectionLimits = field(default_factory=ConnectionLimits)
 

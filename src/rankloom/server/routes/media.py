@@ -10,10 +10,12 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi import Path as InPath
 
 from rankloom.collection.overview import files_of, indexed_roots, shots_of
+from rankloom.collection.pictures import record_upload
 from rankloom.media import MediaError, read_image
 from rankloom.server.context import Context
 from rankloom.server.errors import Refused
 from rankloom.server.files import OpenedFileResponse, open_indexed
+from rankloom.server.guard import user_of
 
 VIEW_SIDE = 1600
 VIEW_BYTES = 200_000_000
@@ -88,7 +90,9 @@ def media_routes(context: Context) -> APIRouter:
         if not request.headers.get("content-type", "").lower().startswith(("image/", "application/octet-stream")):
             raise Refused(415, "send the bytes of a picture, with a Content-Type of image/...")
         part = None if region is None else _region(region)
-        return {"picture": await work.upload(_upload, context, await request.body(), part)}
+        key = await work.upload(_upload, context, await request.body(), part)
+        await work.upload(record_upload, context.collection, key, user_of(request), context.settings.uploads)
+        return {"picture": key}
 
     @router.get("/pictures/{key}/thumbnail", response_class=Response)
     async def picture(request: Request, key: str = KEY, collection: str | None = OF) -> Response:
