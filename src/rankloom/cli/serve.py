@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from rankloom.cli._options import collection_option, open_engine
+from rankloom.cli._output import PrintableFormatter, say
 
 
 @click.command()
@@ -57,11 +58,13 @@ def serve(
 
     from rankloom.server import serve as run
 
-    logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(message)s", level=logging.WARNING)
+    log = logging.StreamHandler(sys.stderr)
+    log.setFormatter(PrintableFormatter("%(asctime)s %(message)s"))
+    logging.basicConfig(handlers=[log], level=logging.WARNING)
     logging.getLogger("rankloom.server.access").setLevel(logging.WARNING if quiet else logging.INFO)
 
     def ready(address: str) -> None:
-        click.echo(f"Rankloom is at {address}  (Ctrl-C stops it)")
+        say(f"Rankloom is at {address}  (Ctrl-C stops it)")
         if open_page:
             click.launch(address)
 
