@@ -73,12 +73,12 @@ def record_upload(collection: Collection, key: str, user: str, limits: UploadLim
     oldest = (datetime.fromisoformat(at) - timedelta(days=limits.days)).isoformat(timespec="microseconds")
     with collection.transaction() as db:
         unused = _unused(db)
-        notes = {name: time for name, time in _notes(db) if name.picture in unused}
-        noted = {note.picture for note in notes}
+        notes = {_Note(user, key): at} if key in unused else {}
+        for note, time in _notes(db):
+            if note.picture in unused:
+                notes.setdefault(note, time)
         # Pictures of earlier versions, or whose search is no more saved, have a time from now on.
-        notes.update({_Note("", picture): at for picture in unused - noted - {key}})
-        if key in unused:
-            notes[_Note(user, key)] = at
+        notes.update({_Note("", picture): at for picture in unused - {note.picture for note in notes}})
         kept = _within(notes, limits, oldest)
         db.execute("DELETE FROM meta WHERE key >= ? AND key < ?", _NOTES)
         db.executemany("INSERT INTO meta VALUES (?, ?)", [(note.key, time) for note, time in kept.items()])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from rankloom import __version__
 from rankloom.collection import Collection
 from rankloom.collection.identity import collection_id
+from rankloom.collection.overview import indexed_roots
 from rankloom.engine import Engine
 from rankloom.server.context import Context
 from rankloom.server.errors import add_error_handlers
@@ -23,7 +25,7 @@ from rankloom.server.health import Health
 from rankloom.server.routes import ROUTES
 from rankloom.server.schemas import ErrorBody
 from rankloom.server.settings import ServerSettings
-from rankloom.server.work import Work
+from rankloom.server.work import Jobs, Work
 
 BACKUP_SECONDS = 3600.0  # between two looks at whether today has a backup
 STATIC = Path(__file__).parent / "static"
@@ -56,7 +58,9 @@ def create_app(engine: Engine, settings: ServerSettings | None = None) -> FastAP
     collection = collection_id(engine.collection)
     health = Health(engine.collection, read_only=settings.read_only)
     work = Work(settings.searches, settings.waiting, health.wrote)
-    context = Context(engine, settings, work, health, collection)
+    folder = engine.collection.folder
+    hidden = (str(folder), os.path.realpath(folder), *indexed_roots(engine.collection))
+    context = Context(engine, settings, work, health, Jobs(hidden), collection, hidden)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:

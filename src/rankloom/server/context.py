@@ -28,9 +28,10 @@ class Context:
     settings: ServerSettings
     work: Work
     health: Health
+    jobs: Jobs
     id: str  # of the collection
+    hidden: tuple[str, ...]  # folders of this machine that errors may name, but not to clients
     metrics: Metrics = field(default_factory=Metrics)
-    jobs: Jobs = field(default_factory=Jobs)
 
     @property
     def collection(self) -> Collection:

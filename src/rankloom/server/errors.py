@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 import secrets
 import sqlite3
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -22,6 +23,7 @@ from rankloom.server.health import DAMAGED, DISK_FULL, REASONS
 logger = logging.getLogger("rankloom.server")
 # Of an absolute path only its last part is shown.
 ABSOLUTE = re.compile(r"(?<![\w.])(?:/[^\s/:;,'\"]+)*/([^\s/:;,'\"]+)")
+QUOTED = re.compile(r"'(/[^']*)'")
 OTHER = "this server has another collection now; load the page again"
 
 
@@ -38,14 +40,35 @@ class Refused(Exception):
         return JSONResponse({"error": self.why}, self.status, headers=headers)
 
 
-def one_line(error: BaseException) -> str:
-    """What an error says, in one line of bounded length and without folders.
+def without_folders(text: str, folders: Iterable[str] = ()) -> str:
+    """A text in one line of bounded length, in which no path says where it lies.
+
+    Parameters
+    ----------
+    text : for a client.
+    folders : of which only the last part is shown; other absolute paths are found by their form.
+
+    Examples
+    --------
+    >>> without_folders("/home/anna b/My Photos/1/a.jpg: cannot be read", ["/home/anna b/My Photos"])
+    'My Photos/1/a.jpg: cannot be read'
+    >>> without_folders("[Errno 13] Permission denied: '/srv/of anna/c'")
+    "[Errno 13] Permission denied: 'c'"
+    """
+    for folder in sorted(folders, key=len, reverse=True):
+        text = text.replace(folder, os.path.basename(folder)) if os.path.basename(folder) else text
+    text = QUOTED.sub(lambda match: f"'{os.path.basename(match[1])}'", " ".join(text.split()))
+    return ABSOLUTE.sub(r"\1", text)[:300]
+
+
+def one_line(error: BaseException, folders: Iterable[str] = ()) -> str:
+    """What an error says, as `without_folders` shows it.
 
     >>> one_line(ValueError("/srv/photos/c is being indexed;\\n wait"))
     'c is being indexed; wait'
     """
     text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
-    return ABSOLUTE.sub(r"\1", " ".join(text.split()))[:300] or type(error).__name__
+    return without_folders(text, folders) or type(error).__name__
 
 
 def log_failure(error: BaseException) -> str:
@@ -71,17 +94,17 @@ def add_error_handlers(app: FastAPI) -> None:
         return JSONResponse({"error": str(error.detail)}, error.status_code, headers=error.headers)
 
     @app.exception_handler(KeyError)
-    async def missing(_: Request, error: KeyError) -> JSONResponse:
-        text = one_line(error)
+    async def missing(request: Request, error: KeyError) -> JSONResponse:
+        text = one_line(error, request.app.state.context.hidden)
         if " " not in text:  # a bare key is a mistake of ours, not a sentence for the client
             return JSONResponse({"error": log_failure(error)}, 500)
         return JSONResponse({"error": text}, 404)
 
     @app.exception_handler(ValueError)
-    async def wrong(_: Request, error: ValueError) -> JSONResponse:
+    async def wrong(request: Request, error: ValueError) -> JSONResponse:
         if not _meant(error):
             return JSONResponse({"error": log_failure(error)}, 500)
-        return JSONResponse({"error": one_line(error)}, 422)
+        return JSONResponse({"error": one_line(error, request.app.state.context.hidden)}, 422)
 
     @app.exception_handler(DamagedCollection)
     async def damaged(request: Request, error: DamagedCollection) -> JSONResponse:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, ParamSpec, TypeVar
 
 from rankloom.collection.damage import is_disk_full
 from rankloom.collection.marks import now
-from rankloom.server.errors import Refused
+from rankloom.server.errors import Refused, log_failure, one_line
 from rankloom.server.health import DISK_FULL, REASONS
 
 P = ParamSpec("P")
@@ -122,9 +122,15 @@ class _Stopped(Exception):
 
 
 class Jobs:
-    """One long job at a time in a thread of its own; the last of each name is remembered."""
+    """One long job at a time in a thread of its own; the last of each name is remembered.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    hidden : folders that the error of a job does not name.
+    """
+
+    def __init__(self, hidden: Sequence[str] = ()):
+        self._hidden = hidden
         self._guard = threading.Lock()
         self._current: Job | None = None
         self._last: dict[str, Job] = {}
@@ -159,8 +165,6 @@ class Jobs:
                 self._current = replace(self._current, done=done, total=total, text=text)
 
     def _run(self, work: Callable[[Progress], Any]) -> None:
-        from rankloom.server.errors import log_failure, one_line
-
         error = result = None
         try:
             outcome = work(self._progress)
@@ -168,7 +172,7 @@ class Jobs:
         except _Stopped:
             error = "stopped with the server"
         except (ValueError, OSError, KeyError, ImportError) as failure:
-            error = REASONS[DISK_FULL] if is_disk_full(failure) else one_line(failure)
+            error = REASONS[DISK_FULL] if is_disk_full(failure) else one_line(failure, self._hidden)
         except Exception as failure:
             error = REASONS[DISK_FULL] if is_disk_full(failure) else log_failure(failure)
         with self._guard:
