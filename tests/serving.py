@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import csv
+import io
 import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
+import time
 from contextlib import contextmanager
 from pathlib import Path
 from queue import Empty, Queue
 
+import numpy as np
 import pytest
+import uvicorn
+from PIL import Image
 from starlette.testclient import TestClient
 
 from rankloom.collection import Captions, Collection, index
 from rankloom.demo import write_sample
 from rankloom.engine import Engine
 from rankloom.server import ServerSettings, create_app
+from rankloom.server.run import uvicorn_config
 from rankloom.server.settings import LIMITS, Rate
 from tests.building import built
 
@@ -62,6 +69,51 @@ def client(folder: Path, *, engine=Engine, headers=HEADER, **options):
         app = create_app(engine(collection), ServerSettings(**options))
         with TestClient(app, "http://localhost", headers=headers, raise_server_exceptions=False) as opened:
             yield opened
+
+
+@contextmanager
+def listening(folder: Path, **options):
+    """A server in a thread of this process, with real connections: uvicorn's object, and the port."""
+    options.setdefault("limits", UNLIMITED)
+    settings = ServerSettings(**options)
+    with Collection(folder) as collection, socket.create_server(("127.0.0.1", 0)) as place:
+        server = uvicorn.Server(uvicorn_config(create_app(Engine(collection), settings), settings))
+        thread = threading.Thread(target=server.run, args=([place],))
+        thread.start()
+        try:
+            while not server.started:
+                assert thread.is_alive()
+                time.sleep(0.01)
+            yield server, place.getsockname()[1]
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+def ok(response):
+    """The data of a success."""
+    assert response.status_code in (200, 202), response.text
+    return response.json()
+
+
+def picture(side=200, kind="PNG", **options):
+    """The bytes of a picture of noise."""
+    file = io.BytesIO()
+    pixels = np.random.default_rng(0).integers(0, 255, (side, side, 3), dtype=np.uint8)
+    Image.fromarray(pixels).save(file, kind, **options)
+    return file.getvalue()
+
+
+def refused(response, status):
+    """A refusal is a status and one line that names no folder of this machine."""
+    assert response.status_code == status, response.text
+    body = response.json()
+    assert list(body) == ["error"]
+    assert body["error"]
+    assert len(body["error"].splitlines()) == 1
+    assert str(sample().parents[1]) not in response.text
+    assert "Traceback" not in response.text
+    return body["error"]
 
 
 @pytest.fixture(scope="module")

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import logging
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from PIL import Image
 
-from rankloom.cli._output import Lines
+import rankloom.cli
+from rankloom.cli._output import Lines, PrintableFormatter, printable
+from tests.shell import rankloom as run
+
+EVIL = "x\x1b]0;title\x07\x1b[2J\r\x9b31m\u202egpj\nwarning"
 
 
 def test_lines_for_every_tenth_and_every_few_seconds():
@@ -45,3 +53,55 @@ def test_a_long_command_without_a_terminal_says_how_far_it_is(tmp_path):
     steps = [line.split(":")[0] for line in ran.stderr.splitlines() if not line.startswith("OPENCV:")]
     assert steps == [f"{done} of 10" for done in range(1, 10)]
     assert ran.stdout.count("\n") == 1  # standard output is for results
+
+
+def test_no_command_prints_past_the_one_function():
+    """Names and texts of files are made harmless in one place."""
+    for path in Path(rankloom.cli.__file__).parent.glob("*.py"):
+        if path.name != "_output.py":
+            assert not re.search(r"click\.echo|(?<!\w)print\(|Console\(", path.read_text()), path.name
+
+
+def harmless(ran):
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]", ran.output), ran.output
+    assert "\nwarning" not in ran.stdout
+    return ran.output
+
+
+@pytest.mark.slow
+def test_control_characters_in_names_reach_no_terminal(tmp_path):
+    pictures, where = tmp_path / "p", ("-c", tmp_path / "c")
+    pictures.mkdir()
+    for number, name in enumerate((f"{EVIL}.png", f"copy {EVIL}.png", "[bold]red[dim] boat.png")):
+        Image.new("RGB", (64, 64), (250, 20 * (number // 2), 10)).save(pictures / name)
+    (pictures / f"broken {EVIL}.jpg").write_bytes(b"\xff\xd8 no picture")
+    (pictures / "captions.csv").write_text('path,caption\n"[bold]red[dim] boat.png","a \x1b[31mred boat"\n')
+    indexed = run("index", pictures, *where, "--captions", pictures / "captions.csv", "--workers", 0)
+    assert "2 files described" in harmless(indexed)
+    assert "\\x1b]0;title" in harmless(run("info", *where, "--errors"))
+    found = harmless(run("search", "--item", 1, *where))
+    assert "[bold]red[dim] boat.png" in found
+    assert "\\x1b[2J" in found
+    assert "equal: " in harmless(run("duplicates", *where))
+    harmless(run("concepts", "train", "red", "-p", pictures / EVIL, *where, code=1))
+    harmless(run("feedback", EVIL, "--right", 1, *where))
+    assert "\\u202e" in harmless(run("feedback", "--list", *where))
+    harmless(run("search", "--like", tmp_path / EVIL, *where, code=2))
+    harmless(run("info", "-c", tmp_path / EVIL, code=1))
+    harmless(run("export", tmp_path / EVIL / "items.csv", *where, code=1))
+    assert '"\\u001b' not in harmless(run("search", "--item", 1, *where, "--json")).split("{")[0]
+
+
+def test_lines_of_the_log():
+    record = logging.LogRecord(
+        "a", logging.ERROR, "", 1, "failure at %s\nthe next line", (EVIL.replace("\n", ""),), None
+    )
+    lines = PrintableFormatter("%(message)s").format(record).split("\n")
+    assert lines == [f"failure at {printable(EVIL.replace(chr(10), ''))}", "the next line"]
+    assert all(line.isprintable() for line in lines)
+
+
+def test_letters_of_all_languages_stay():
+    for text in ("Häfen 灯台\u3000海 प्रकाश", "na\u00efve\u00a0house", "👩\u200d🚀"):
+        assert printable(text) == text
+    assert printable("a\udcff\u2028b\x00") == "a\\udcff\\u2028b\\x00"

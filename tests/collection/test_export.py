@@ -10,6 +10,7 @@ import pytest
 import pytrec_eval
 
 from rankloom.collection import Captions, Collection, Mark, export_items, export_marks, index
+from rankloom.collection.export import csv_text
 from rankloom.collection.query import Query
 from rankloom.datasets.trec import qid_from_trec, qid_to_trec, read_qrels, read_run
 from rankloom.engine import Engine
@@ -180,3 +181,11 @@ def test_results_are_exported_as_they_were_searched(folder):
             assert ranked == [str(hit["id"]) for hit in hits]
             orders.append(tuple((hit["id"], round(hit["score"], 6)) for hit in hits))
     assert len({*orders}) >= 3  # the options matter here
+
+
+@pytest.mark.parametrize("sign", [*"=+-@\t\r\n", "\uff1d", "\uff0b", "\uff0d", "\uff20"])
+def test_whatever_a_formula_begins_with(sign):
+    rows = [{"text": f"{sign}1", "n": -1}, {"text": f"boat\r {sign}1", "n": -2}]
+    written = [*csv.DictReader(io.StringIO(csv_text(rows, ("text", "n")), newline=""))]
+    sign = sign.replace("\r", "\n")
+    assert written == [{"text": f"'{sign}1", "n": "-1"}, {"text": f"boat\n {sign}1", "n": "-2"}]

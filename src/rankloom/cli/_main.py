@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import sys
 import warnings
 from typing import Any
 
@@ -11,6 +10,7 @@ import click
 
 from rankloom import __version__
 from rankloom.cli._options import COLLECTION
+from rankloom.cli._output import printable, say
 from rankloom.cli.bench import bench
 from rankloom.cli.collection import descriptors, duplicates, export, index, info
 from rankloom.cli.compare import compare
@@ -49,12 +49,17 @@ class Main(click.Group):
             except (ValueError, KeyError, OSError, ImportError, MemoryError, sqlite3.Error) as error:
                 if isinstance(error, BrokenPipeError):
                     raise
-                raise click.ClickException(_one_line(error)) from error
+                raise click.ClickException(printable(_one_line(error))) from error
+            except click.UsageError as error:  # click quotes what it was given
+                line = "\n".join(map(printable, error.format_message().split("\n")))
+                if line == error.format_message():
+                    raise
+                raise click.UsageError(line, error.ctx) from error
             except UNEXPECTED as error:
                 damage = _damage(ctx)
                 if damage is None:
                     raise
-                raise click.ClickException(str(damage)) from error
+                raise click.ClickException(printable(str(damage))) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands subject by subject."""
@@ -89,7 +94,7 @@ def _one_line(error: BaseException) -> str:
 
 
 def _say(message: Warning | str, *_: Any, **__: Any) -> None:
-    print(f"warning: {message}", file=sys.stderr)
+    say(f"warning: {message}", err=True)
 
 
 @click.group(cls=Main, context_settings={"help_option_names": ["-h", "--help"]})

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import count
@@ -12,6 +14,38 @@ from time import monotonic
 from typing import Any, Protocol
 
 import click
+
+# Signs that turn the direction of what follows, so that a name looks like another.
+_TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+def printable(text: str) -> str:
+    """A text in which no sign commands a terminal: names of files and texts in them may hold any.
+
+    >>> printable("a\\x1b[2Jb\\n\\x9b1m.jpg"), printable("Häfen 灯台.jpg")
+    ('a\\\\x1b[2Jb\\\\n\\\\x9b1m.jpg', 'Häfen 灯台.jpg')
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        letter.encode("unicode_escape").decode()
+        if letter in _TURNING or unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp")
+        else letter
+        for letter in text
+    )
+
+
+def say(*lines: str, err: bool = False) -> None:
+    """Print lines for people."""
+    click.echo("\n".join(map(printable, lines)), err=err)
+
+
+class PrintableFormatter(logging.Formatter):
+    """Formats lines of the log as `say` prints them."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The lines of a record."""
+        return "\n".join(printable(line) for line in super().format(record).split("\n"))
 
 
 def emit(record: Any) -> None:
@@ -40,7 +74,7 @@ def say_written(*paths: str | None, err: bool = False) -> None:
     """Name the files that were written, those that were asked for."""
     for path in paths:
         if path is not None:
-            click.echo(f"-> {path}", err=err)
+            say(f"-> {path}", err=err)
 
 
 def _plain(value: Any) -> Any:
@@ -55,17 +89,18 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], title: str | None 
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     shown = Table(box=SIMPLE_HEAD, pad_edge=False)
     for i, name in enumerate(head):
         shown.add_column(name, justify="left" if i == 0 else "right", no_wrap=True)
     for row in rows:
-        shown.add_row(*row)
+        shown.add_row(*(Text(printable(cell)) for cell in row))  # a name in brackets is no markup
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = 200
     if title is not None:
-        console.print(title, style="bold", soft_wrap=True)
+        console.print(Text(printable(title)), style="bold", soft_wrap=True)
     console.print(shown)
 
 
@@ -109,7 +144,7 @@ def file_progress(text: str = "looking for files") -> Iterator[Update]:
 
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield Lines(lambda line: click.echo(line, err=True)).update
+        yield Lines(lambda line: say(line, err=True)).update
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
     from rich.text import Text
@@ -118,10 +153,11 @@ def file_progress(text: str = "looking for files") -> Iterator[Update]:
         def render(self, task: Any) -> Text:
             return Text(f"{task.speed:.1f}/s" if task.speed else "")
 
-    columns = (BarColumn(), MofNCompleteColumn(), Speed(), TimeRemainingColumn(), TextColumn("{task.description}"))
+    said = TextColumn("{task.description}", markup=False)
+    columns = (BarColumn(), MofNCompleteColumn(), Speed(), TimeRemainingColumn(), said)
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(text, total=None)
-        yield lambda done, total, said: bar.update(task, completed=done, total=total, description=said)
+        yield lambda done, total, now: bar.update(task, completed=done, total=total, description=printable(now))
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rankloom.cli._options import InputFile, collection_folder, collection_option, json_option
-from rankloom.cli._output import emit, file_progress, table
+from rankloom.cli._output import emit, file_progress, say, table
 
 if TYPE_CHECKING:
     from rankloom.collection import IndexReport
@@ -79,20 +79,20 @@ def index(
 
 
 def _show_report(report: IndexReport, folder: str, with_captions: bool) -> None:
-    click.echo(
+    say(
         f"{report.stored:,} files described ({report.items:,} items), {report.followed:,} known under another "
         f"name, {report.removed:,} gone, {report.unchanged:,} unchanged, {report.failed:,} could not be read; "
         f"{report.seconds:.1f} s -> {folder}"
     )
     if with_captions:
-        click.echo(f"captions for {report.captions:,} files")
+        say(f"captions for {report.captions:,} files")
     warnings = [*report.unreadable, *report.warnings]
     for path, why in warnings[:10]:
-        click.echo(f"warning: {path}: {why}", err=True)
+        say(f"warning: {path}: {why}", err=True)
     if len(warnings) > 10:
-        click.echo(f"and {len(warnings) - 10:,} more warnings; --json prints all", err=True)
+        say(f"and {len(warnings) - 10:,} more warnings; --json prints all", err=True)
     if report.failed:
-        click.echo("the reasons: rankloom info --errors", err=True)
+        say("the reasons: rankloom info --errors", err=True)
 
 
 @click.command()
@@ -112,17 +112,17 @@ def info(collection: str | None, errors: bool, as_json: bool) -> None:
     with Collection(collection_folder(collection)) as opened:
         if errors:
             for path, why in opened.errors():
-                emit({"path": path, "reason": why}) if as_json else click.echo(f"{path}: {why}")
+                emit({"path": path, "reason": why}) if as_json else say(f"{path}: {why}")
             return
         held = opened.info()
     if as_json:
         emit({**vars(held), "descriptors": [descriptor._asdict() for descriptor in held.descriptors]})
         return
-    click.echo(
+    say(
         f"{held.folder}: {held.items:,} items of {held.files:,} files "
         f"({held.pictures:,} pictures, {held.videos:,} videos with {held.shots:,} shots)"
     )
-    click.echo(
+    say(
         f"{held.duplicates:,} copies, {held.hidden:,} items without a file, {held.texts:,} texts, "
         f"{held.marks:,} marks, {held.errors:,} files that could not be read, {held.bytes / 1e6:,.1f} MB"
     )
@@ -158,15 +158,15 @@ def export(output: str, collection: str | None, marks: bool, user: str | None, a
     with Collection(collection_folder(collection)) as opened:
         if not marks:
             count = export_items(opened, output)
-            emit({"items": count, "output": output}) if as_json else click.echo(f"{count:,} items -> {output}")
+            emit({"items": count, "output": output}) if as_json else say(f"{count:,} items -> {output}")
             return
         count, left_out = export_marks(opened, output, user)
     if as_json:
         emit({"marks": count, "left_out": left_out, "output": output})
         return
-    click.echo(f"{count:,} marks -> {output}")
+    say(f"{count:,} marks -> {output}")
     if left_out:
-        click.echo(f"{left_out:,} preferences left out, as TREC qrels have grades only; a .csv file has them", err=True)
+        say(f"{left_out:,} preferences left out, as TREC qrels have grades only; a .csv file has them", err=True)
 
 
 @click.command()
@@ -190,9 +190,9 @@ def duplicates(collection: str | None, bits: int, as_json: bool) -> None:
         if as_json:
             emit({"kind": kind, "paths": list(paths)})
         else:
-            click.echo(f"{kind}: " + "  ".join(paths))
+            say(f"{kind}: " + "  ".join(paths))
     if not as_json:
-        click.echo(f"{len(groups):,} groups")
+        say(f"{len(groups):,} groups")
 
 
 @click.group()
@@ -245,4 +245,4 @@ def add_descriptor(
 
     with Collection(collection_folder(collection), create=True) as opened:
         dimension = add_encoder(opened, name, image_onnx, text_onnx, tokenizer)
-        click.echo(f"{name}: {dimension} components; compute its vectors with: rankloom index -c {opened.folder}")
+        say(f"{name}: {dimension} components; compute its vectors with: rankloom index -c {opened.folder}")

@@ -16,7 +16,7 @@ from rankloom.cli._options import (
     set_option,
     split_names,
 )
-from rankloom.cli._output import emit, progress, table
+from rankloom.cli._output import emit, progress, say, table
 
 if TYPE_CHECKING:
     from rankloom.evaluation.significance import PairComparison
@@ -141,7 +141,7 @@ def _show_comparison(results: FoldResults, policy: str, published: dict[str, dic
             [_spell_pair(pair) for pair in tested.pairs],
         )
         clear = sum(p.holm_randomization < 0.05 for p in tested.pairs)
-        click.echo(
+        say(
             f"{clear} of {len(tested.pairs)} differences are significant (Holm-corrected randomisation test, 5%); "
             "the others may be noise."
         )

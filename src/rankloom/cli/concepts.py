@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rankloom.cli._options import collection_option, json_option, open_engine
-from rankloom.cli._output import emit, table
+from rankloom.cli._output import emit, say, table
 
 if TYPE_CHECKING:
     from rankloom.collection import Collection
@@ -46,7 +46,7 @@ def train(
     if as_json:
         emit(concept._asdict())
         return
-    click.echo(
+    say(
         f"{concept.name}: AP {concept.ap:.3f}, AUC {concept.auc:.3f} on {concept.n_positive} right and "
         f"{concept.n_negative} other examples that it had not seen"
     )
@@ -89,7 +89,7 @@ def rank(name: str, collection: str | None, k: int, as_json: bool) -> None:
         return
     rows = [[str(number), f"{score:.4f}", str(item.id), item.path] for number, (item, score) in hits]
     table(["", "score", "item", "file"], rows)
-    click.echo(f"{ranked.n_evaluations} outputs of models were computed", err=True)
+    say(f"{ranked.n_evaluations} outputs of models were computed", err=True)
 
 
 @concepts.command("list")
@@ -127,4 +127,4 @@ def drop(name: str, collection: str | None) -> None:
     """
     with open_engine(collection, writes=True) as engine:
         engine.drop_concept(name)
-    click.echo(f"{name} is forgotten")
+    say(f"{name} is forgotten")

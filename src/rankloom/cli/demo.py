@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rankloom.cli._options import collection_folder, json_option
-from rankloom.cli._output import emit, file_progress, progress, table
+from rankloom.cli._output import emit, file_progress, progress, say, table
 
 if TYPE_CHECKING:
     from rankloom.collection import Collection
@@ -43,21 +43,21 @@ def demo(folder: str | None, pictures: int, port: int, serve: bool, seconds: flo
 
     root = Path(folder or f"{collection_folder(None)}-demo")
     shown = root / "pictures"
-    click.echo(f"A sample collection in {root}: {pictures} pictures and four short films, drawn by a program.")
+    say(f"A sample collection in {root}: {pictures} pictures and four short films, drawn by a program.")
     _draw(shown, pictures)
-    click.echo("Describing them: colors, textures, shapes, what they show.")
+    say("Describing them: colors, textures, shapes, what they show.")
     with Collection(root / "collection", create=True) as collection:
         with file_progress() as update:
             captions = Captions(str(shown / "captions.csv"))
             report = run(collection, [shown], captions=captions, progress=update)
             engine = Engine(collection)
             engine.refresh(update)
-        click.echo(f"{len(collection):,} pictures and shots described in {report.seconds:.0f} s.\n")
+        say(f"{len(collection):,} pictures and shots described in {report.seconds:.0f} s.", "")
         _show(engine, collection, shown)
         if serve:
             _serve(engine, port, seconds)
         else:
-            click.echo(f"The page: {_own_name()} serve -c {collection.folder}")
+            say(f"The page: {_own_name()} serve -c {collection.folder}")
 
 
 def _draw(folder: Path, pictures: int) -> None:
@@ -97,13 +97,13 @@ def _show(engine: Engine, collection: Collection, folder: Path) -> None:
     engine.feedback(query, given, shown=[hit.id for hit in before])
     after = engine.search(query, 20)
     counts = [sum(kind(hit.path) == wanted for hit in answer) for answer in (before, after)]
-    click.echo(
+    say(
         f'Taught: the first 20 results for "sea" had {counts[0]} lighthouses. After ten marks, lighthouses right and '
         f"others wrong, they have {counts[1]}."
     )
     while engine.undo(query) is not None:
         pass
-    click.echo("The marks were undone: now it is your turn.\n")
+    say("The marks were undone: now it is your turn.", "")
 
 
 def _reasons(hit: SearchHit) -> str:
@@ -118,12 +118,12 @@ def _serve(engine: Engine, port: int, seconds: float | None) -> None:
     limit = seconds if seconds is not None else None if sys.stdin.isatty() else _UNATTENDED
 
     def ready(address: str) -> None:
-        click.echo(f"The page is at {address}  Search, press r for right and w for wrong, then n for the new order.")
+        say(f"The page is at {address}  Search, press r for right and w for wrong, then n for the new order.")
         if limit is None:
-            click.echo("Ctrl-C stops it.")
+            say("Ctrl-C stops it.")
             click.launch(address)
         else:
-            click.echo(f"It stops by itself after {limit:.0f} s.")
+            say(f"It stops by itself after {limit:.0f} s.")
             timer = threading.Timer(limit, os.kill, (os.getpid(), signal.SIGINT))
             timer.daemon = True
             timer.start()
@@ -162,7 +162,8 @@ def sample(dir: str, pictures: int, videos: int, seed: int, as_json: bool) -> No
     if as_json:
         emit({**written._asdict(), "folder": str(written.folder)})
         return
-    click.echo(
+    say(
         f"{written.n_pictures:,} pictures of {written.n_kinds} kinds, {written.n_videos} films, "
-        f"{written.n_captions:,} captions\n-> {written.folder}"
+        f"{written.n_captions:,} captions",
+        f"-> {written.folder}",
     )

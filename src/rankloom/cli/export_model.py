@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from rankloom.cli._options import json_option
-from rankloom.cli._output import emit, write_json
+from rankloom.cli._output import emit, say, write_json
 
 _File = click.Path(dir_okay=False)
 
@@ -55,6 +55,6 @@ def export_model(model: str, form: str, output: str, golden: str | None, name: s
     if as_json:
         emit(record)
         return
-    click.echo(f"{record['ranker']}, {len(names)} features -> {output}")
+    say(f"{record['ranker']}, {len(names)} features -> {output}")
     if golden is not None:
-        click.echo(f"{record['golden_rows']} rows with their scores -> {golden}")
+        say(f"{record['golden_rows']} rows with their scores -> {golden}")

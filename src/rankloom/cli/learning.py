@@ -16,7 +16,7 @@ from rankloom.cli._options import (
     set_option,
     user_option,
 )
-from rankloom.cli._output import emit, table
+from rankloom.cli._output import emit, say, table
 from rankloom.cli._query import query_options, read_query
 
 
@@ -59,7 +59,7 @@ def feedback(
     with open_engine(collection, writes=True) as engine:
         if source is not None:
             counted = _import(engine, source, user)
-            click.echo(f"{counted[0]} marks taken in, {counted[1]} of unknown items left out", err=as_json)
+            say(f"{counted[0]} marks taken in, {counted[1]} of unknown items left out", err=as_json)
         given = [Mark(item, 1.0) for item in right] + [Mark(item, 0.0) for item in wrong]
         given += [Mark(int(item), grade) for item, grade in map(_grade, grades)]
         if (given or prefer) and query.empty:
@@ -70,10 +70,10 @@ def feedback(
             engine.prefer(query, *prefer, user)
         if undo:
             number = engine.undo(None if query.empty else query, user)
-            click.echo("there is no mark to undo" if number is None else f"mark {number} undone", err=as_json)
+            say("there is no mark to undo" if number is None else f"mark {number} undone", err=as_json)
         active = engine.marks(None if query.empty else query, user)
     if not (show or as_json):
-        click.echo(f"{len(active)} active marks")
+        say(f"{len(active)} active marks")
         return
     records = [{key: value for key, value in mark._asdict().items() if value not in (None, ())} for mark in active]
     if as_json:
@@ -132,12 +132,12 @@ def train(collection: str | None, ranker: str, settings: tuple[str, ...], as_jso
     if as_json:
         emit(model._asdict())
         return
-    click.echo(
+    say(
         f"model {model.id} ({model.ranker}) from {model.n_marks} marks: {model.metric} {model.value:.4f} "
         f"[{model.low:.4f}, {model.high:.4f}] on queries left out, {model.gain:+.4f} "
         f"[{model.gain_low:+.4f}, {model.gain_high:+.4f}] against what was in use"
     )
-    click.echo("it is in use now" if model.status == "in use" else "it is worse there, so it was not put in use")
+    say("it is in use now" if model.status == "in use" else "it is worse there, so it was not put in use")
 
 
 @click.group()
@@ -190,7 +190,7 @@ def compare_models(numbers: tuple[int, ...], collection: str | None, as_json: bo
     if as_json:
         emit(comparison.to_dict())
     else:
-        click.echo(str(comparison))
+        say(*str(comparison).splitlines())
 
 
 @models.command()
@@ -257,7 +257,7 @@ def use_model(number: int, collection: str | None) -> None:
     """
     with open_engine(collection, writes=True) as engine:
         engine.use(number or None)
-    click.echo(f"model {number} is in use" if number else "the weights that follow every mark are in use")
+    say(f"model {number} is in use" if number else "the weights that follow every mark are in use")
 
 
 @models.command()
@@ -271,7 +271,7 @@ def rollback(collection: str | None) -> None:
     """
     with open_engine(collection, writes=True) as engine:
         number = engine.rollback()
-    click.echo(f"model {number} is in use" if number else "the weights that follow every mark are in use")
+    say(f"model {number} is in use" if number else "the weights that follow every mark are in use")
 
 
 @models.command("export")
@@ -287,4 +287,4 @@ def export_model_of(number: int, output: str, collection: str | None) -> None:
     """
     with open_engine(collection) as engine:
         engine.ranker(number or None).save(output)
-    click.echo(f"-> {output}")
+    say(f"-> {output}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankloom.cli._options import RANKER_NAMES, json_option, metric_option, policy_option, read_settings, set_option
-from rankloom.cli._output import emit, table
+from rankloom.cli._output import emit, say, table
 
 if TYPE_CHECKING:
     from rankloom.core import RankingData
@@ -105,7 +105,7 @@ def _fit_stream(
     record |= {"seconds": round(perf_counter() - began, 4), "output": output, "report": model.report().to_dict()}
     _tell_fit(record, as_json)
     if not as_json:
-        click.echo(str(model.report()))
+        say(*str(model.report()).splitlines())
 
 
 def _tell_fit(record: dict[str, Any], as_json: bool) -> None:
@@ -114,12 +114,12 @@ def _tell_fit(record: dict[str, Any], as_json: bool) -> None:
         return
     fixed = record["params"]
     params = ", ".join(f"{name}={value}" for name, value in fixed.items()) or "default parameters"
-    click.echo(
+    say(
         f"{record['ranker']} ({params}): {record['queries']:,} queries, {record['rows']:,} rows, "
         f"{record['features']} features, {record['seconds']:.2f} s -> {record['output']}"
     )
     for metric, value in record.get("validation", {}).items():
-        click.echo(f"validation {metric}: {value:.4f}")
+        say(f"validation {metric}: {value:.4f}")
 
 
 def _predict(model_path: str, data: RankingData, path: str) -> Any:
@@ -189,7 +189,7 @@ def predict(data: str, model: str, output: str | None, form: str, qrels: str | N
             for hit in hits
         ]
     if output is None:
-        click.echo("\n".join(lines))
+        say(*lines)
     else:
         with atomic_write(output) as file:
             file.write("".join(f"{line}\n" for line in lines).encode())
@@ -237,7 +237,7 @@ def evaluate(
         y, scores, qid = aligned.y, aligned.scores, aligned.qid
         options = {"ids": aligned.ids, "retrieved": aligned.retrieved}
         if aligned.unjudged_queries:
-            click.echo(f"left out: {aligned.unjudged_queries} queries of the run without judgements", err=True)
+            say(f"left out: {aligned.unjudged_queries} queries of the run without judgements", err=True)
     elif data is not None and (model is None) != (scores_file is None) and run_file is None:
         from rankloom.datasets import load
         from rankloom.datasets.trec import read_scores

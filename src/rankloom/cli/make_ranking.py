@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from rankloom.cli._options import json_option
-from rankloom.cli._output import emit
+from rankloom.cli._output import emit, say
 
 
 @click.command("make-ranking")
@@ -44,4 +44,4 @@ def make_ranking(dir: str, queries: int, items: int, features: int, noise: float
         emit({"queries": counts, "items": items, "features": features, "folder": dir})
         return
     named = ", ".join(f"{name}.txt: {count}" for name, count in counts.items())
-    click.echo(f"{named} queries of {items} items with {features} features -> {dir}")
+    say(f"{named} queries of {items} items with {features} features -> {dir}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankloom.cli._options import RANKER_NAMES, json_option, read_settings, set_option
-from rankloom.cli._output import emit, file_progress, table, write_json
+from rankloom.cli._output import emit, file_progress, say, table, write_json
 
 if TYPE_CHECKING:
     from rankloom.experiments import CollectionQuality
@@ -69,7 +69,7 @@ def evaluate_collection(
     if as_json:
         emit(document)
         return
-    click.echo(f"{len(data)} items, {len(data.experts)} experts, {len(seen.queries)} queries")
+    say(f"{len(data)} items, {len(data.experts)} experts, {len(seen.queries)} queries")
     _show_means(seen, unseen)
     if classes:
         _show_classes(seen)
@@ -116,4 +116,4 @@ def train_prior(pairs: tuple[str, ...], column: str, output: str) -> None:
     for preset, names in PRESETS.items():
         weights[preset] = learn([collection.only(set(names) & set(collection.vectors)) for collection in collections])
     write_json(dict(sorted(weights.items())), output)
-    click.echo(f"weights of {', '.join(weights)} from {len(collections)} collections -> {output}")
+    say(f"weights of {', '.join(weights)} from {len(collections)} collections -> {output}")

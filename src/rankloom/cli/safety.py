@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rankloom.cli._options import collection_folder, collection_option, json_option
-from rankloom.cli._output import emit, file_progress, table
+from rankloom.cli._output import emit, file_progress, printable, say, table
 
 if TYPE_CHECKING:
     from rankloom.collection._consistent import Changes
@@ -45,8 +45,8 @@ def verify(ctx: click.Context, collection: str | None, and_repair: bool, workers
         emit({**vars(report), "sound": report.sound})
     else:
         for problem in report.problems:
-            click.echo(problem)
-        click.echo(f"{report.blocks:,} blocks, {report.bytes / 1e6:,.1f} MB checked: {len(report.problems):,} damaged")
+            say(problem)
+        say(f"{report.blocks:,} blocks, {report.bytes / 1e6:,.1f} MB checked: {len(report.problems):,} damaged")
     if not report.sound:
         raise click.exceptions.Exit(1)
 
@@ -94,7 +94,7 @@ def backup(collection: str | None, target: str | None, listing: bool, as_json: b
                 raise FileNotFoundError(f"cannot write {target}: the folder {path.parent} does not exist")
             copy_database(folder, path)
     size = path.stat().st_size
-    emit({"file": str(path), "bytes": size}) if as_json else click.echo(f"{size / 1e6:,.1f} MB -> {path}")
+    emit({"file": str(path), "bytes": size}) if as_json else say(f"{size / 1e6:,.1f} MB -> {path}")
 
 
 @click.command()
@@ -127,20 +127,20 @@ def restore(
     if source is not None and at is not None:
         raise click.UsageError("give --from or --at, not both")
     if not yes:
-        click.confirm(f"Replace the database of {folder} by a backup?", abort=True, err=True)
+        click.confirm(f"Replace the database of {printable(folder)} by a backup?", abort=True, err=True)
     report = run(folder, source, at=None if at is None else _moment(at), merge=not no_merge)
     if as_json:
         emit(asdict(report))
         return
-    click.echo(f"restored {report.backup}: {report.items:,} items, {report.marks:,} marks")
+    say(f"restored {report.backup}: {report.items:,} items, {report.marks:,} marks")
     if report.merged:
         counts = ", ".join(f"{count:,} {name}" for name, count in report.merged.items())
-        click.echo(f"taken over from the database before: {counts}")
+        say(f"taken over from the database before: {counts}")
     if report.changes.dropped_marks:
-        click.echo(f"{report.changes.dropped_marks:,} marks are lost: they are of items that the backup does not know")
+        say(f"{report.changes.dropped_marks:,} marks are lost: they are of items that the backup does not know")
     if report.kept:
-        click.echo(f"the database before is kept in {report.kept}")
-    click.echo(f"describe what came since with: rankloom index -c {folder}; check it with: rankloom verify -c {folder}")
+        say(f"the database before is kept in {report.kept}")
+    say(f"describe what came since with: rankloom index -c {folder}; check it with: rankloom verify -c {folder}")
 
 
 def _moment(text: str) -> datetime:
@@ -191,10 +191,10 @@ def repair(collection: str | None, workers: int | None, as_json: bool) -> None:
             ]  # fmt: skip
             table(["table", "rows saved", "from the backup", "lost"], rows)
             _say_changes(report.changes)
-            click.echo(f"the damaged database is kept in {report.kept}")
+            say(f"the damaged database is kept in {report.kept}")
         for problem in report.problems:
-            click.echo(problem)
-        click.echo(
+            say(problem)
+        say(
             f"{report.blocks:,} damaged blocks repaired, {report.items:,} items described again, "
             f"{report.lost:,} items, vectors or thumbnails lost, {len(report.problems):,} problems left"
         )
@@ -213,4 +213,4 @@ def _say_changes(changes: Changes) -> None:
     )
     for count, text in lines:
         if count:
-            click.echo(f"{count:,} {text}")
+            say(f"{count:,} {text}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankloom.cli._options import collection_option, json_option, open_engine, user_option
-from rankloom.cli._output import emit, table
+from rankloom.cli._output import emit, say, table
 from rankloom.cli._query import query_options, read_date, read_query
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def search(
 
 def _show(query: Query, results: Results, as_json: bool) -> None:
     if not results:
-        click.echo(_nothing(query), err=True)
+        say(_nothing(query), err=True)
     elif as_json:
         for hit in results:
             emit(_record(hit, query))
@@ -143,5 +143,5 @@ def _show_difference(why: Explanation, above: tuple[int, int], as_json: bool) ->
         return
     rows = [[part.name, f"{part.value:+.4f}"] for part in why if part.value][:20]
     word = "above" if total > 0 else "not above"
-    click.echo(f"item {above[0]} is {word} item {above[1]}: the scores differ by {total:+.4f}")
+    say(f"item {above[0]} is {word} item {above[1]}: the scores differ by {total:+.4f}")
     table(["what", "difference"], rows)

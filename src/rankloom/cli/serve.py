@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from rankloom.cli._options import collection_option, open_engine
+from rankloom.cli._output import PrintableFormatter, say
 
 
 @click.command()
@@ -20,6 +21,10 @@ from rankloom.cli._options import collection_option, open_engine
     help="A file with the token that clients must know. Without it the variable RANKLOOM_TOKEN.",
 )  # fmt: skip
 @click.option("--allow-host", "names", multiple=True, metavar="NAME", help="A name of this server; may be repeated.")
+@click.option(
+    "--trusted-proxy", "proxies", multiple=True, metavar="ADDRESS",
+    help="A proxy that says for whom it asks (X-Forwarded-For, X-Forwarded-Proto); may be repeated.",
+)  # fmt: skip
 @click.option("--read-only", is_flag=True, help="Refuse marks, uploads and everything else that writes.")
 @click.option("--open/--no-open", "open_page", default=False, help="Open the page in the browser.")
 @click.option("--quiet", is_flag=True, help="No line for each request.")
@@ -29,6 +34,7 @@ def serve(
     port: int,
     token_file: str | None,
     names: tuple[str, ...],
+    proxies: tuple[str, ...],
     read_only: bool,
     open_page: bool,
     quiet: bool,
@@ -40,22 +46,25 @@ def serve(
       rankloom serve
       rankloom serve -c photos.rankloom --read-only
       rankloom serve --host 0.0.0.0 --token-file token
+      rankloom serve --token-file token --trusted-proxy 127.0.0.1 --allow-host photos.example.org
     """
     import os
 
     from rankloom.server.settings import ServerSettings
 
     token = Path(token_file).read_text(encoding="utf-8").strip() if token_file else os.environ.get("RANKLOOM_TOKEN")
-    settings = ServerSettings(host, port, token or None, read_only=read_only, names=names)
+    settings = ServerSettings(host, port, token or None, read_only=read_only, names=names, proxies=proxies)
     settings.check()
 
     from rankloom.server import serve as run
 
-    logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(message)s", level=logging.WARNING)
+    log = logging.StreamHandler(sys.stderr)
+    log.setFormatter(PrintableFormatter("%(asctime)s %(message)s"))
+    logging.basicConfig(handlers=[log], level=logging.WARNING)
     logging.getLogger("rankloom.server.access").setLevel(logging.WARNING if quiet else logging.INFO)
 
     def ready(address: str) -> None:
-        click.echo(f"Rankloom is at {address}  (Ctrl-C stops it)")
+        say(f"Rankloom is at {address}  (Ctrl-C stops it)")
         if open_page:
             click.launch(address)
 

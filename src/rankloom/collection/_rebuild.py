@@ -22,6 +22,7 @@ from rankloom.collection._schema import (
     tables,
     version_of,
 )
+from rankloom.collection.identity import drop_id
 
 BACKUP_COPY = "backup.db"
 # Tables whose keys are named by others, which help to find rows that cannot be reached in order.
@@ -118,6 +119,7 @@ def rebuilt(
         if source is not None:
             with suppress(*DATABASE_ERRORS):
                 _keep_sequence(new, source)
+    drop_id(new)
     new.execute("COMMIT")
     return counts
 

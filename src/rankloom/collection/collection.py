@@ -23,6 +23,7 @@ from rankloom.collection._locks import shared
 from rankloom.collection._schema import DATABASE_ERRORS, MIGRATIONS, connect, lacking, migrate, version_of
 from rankloom.collection.backup import back_up, back_up_daily
 from rankloom.collection.damage import DATABASE, DamagedCollection, damaged, emptied, explained, too_new
+from rankloom.collection.identity import make_id
 from rankloom.core import Qrel
 
 # Errors that are not raised for people to read: damaged values, or a mistake of ours.
@@ -197,11 +198,11 @@ class Collection:
         self.db.execute("BEGIN IMMEDIATE")
         try:
             yield self.db
+            self.db.execute("COMMIT")  # a full disk is often noticed only here
         except BaseException:
             if self.db.in_transaction:  # SQLite may have rolled it back by itself
                 self.db.execute("ROLLBACK")
             raise
-        self.db.execute("COMMIT")
         self._changed = True
 
     @contextmanager
@@ -391,6 +392,7 @@ def _bring_up_to_date(folder: Path, db: sqlite3.Connection) -> None:
     missing = lacking(db)
     if missing:
         raise damaged(folder, f"the database lacks {', '.join(missing[:3])}{' ...' * (len(missing) > 3)}")
+    make_id(db)
 
 
 _ITEMS = (

@@ -20,6 +20,7 @@ ITEM_COLUMNS = (
 MARK_COLUMNS = ("id", "query", "item", "grade", "over", "user", "at")
 _TABLES = (".csv", ".tsv", ".parquet")
 _MOST_NAMED = 5
+_FORMULAS = ("=", "+", "-", "@", "\t", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 class ExportedMarks(NamedTuple):
@@ -105,8 +106,11 @@ def csv_text(rows: Iterable[dict[str, Any]], columns: Sequence[str], delimiter: 
 
 
 def _harmless(value: Any) -> Any:
-    """A text that begins like a formula must not be one when a spreadsheet opens the file."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
+    """A text that begins like a formula, also in wide letters, must not be one when a spreadsheet opens the file."""
+    if not isinstance(value, str):
+        return value
+    text = value.replace("\r\n", "\n").replace("\r", "\n")  # which is put in quotes; a bare \r would begin a row
+    return f"'{text}" if text.startswith(_FORMULAS) else text
 
 
 def _write_table(rows: list[dict[str, Any]], columns: Sequence[str], name: str) -> None:

@@ -9,12 +9,14 @@ from typing import NamedTuple
 
 from rankloom.collection.collection import Collection
 
-# The text that stands under a picture: what a person wrote before what a program found.
-CAPTION_SOURCES = ("caption", "embedded", "sidecar", "subtitle", "tag")
+LONGEST_CAPTION = 300
 
 
 class ItemSummary(NamedTuple):
-    """An item and its first file; the path is empty if none is there any more."""
+    """An item and its first file; the path is empty if none is there any more.
+
+    The caption is what a person wrote before what a program found: the first text of the best source, or all tags.
+    """
 
     id: int
     kind: str
@@ -24,6 +26,15 @@ class ItemSummary(NamedTuple):
     width: int
     height: int
     taken: str | None
+    caption: str | None
+
+
+class IndexedFile(NamedTuple):
+    """A file as it was when it was indexed."""
+
+    path: str
+    size: int
+    mtime_ns: int
 
 
 class ShotTimes(NamedTuple):
@@ -54,31 +65,37 @@ def has_files_in(collection: Collection, folder: str) -> bool:
 
 def item_summaries(collection: Collection, ids: Iterable[int]) -> dict[int, ItemSummary]:
     """Items by their ids, in one query however many they are; those that do not exist are left out."""
-    rows = collection.db.execute(
-        "SELECT id, CASE WHEN shot IS NULL THEN 'picture' ELSE 'shot' END, "
-        "coalesce((SELECT min(path) FROM files WHERE files.hash = items.hash), ''), "
-        'start, "end", width, height, taken FROM items WHERE id IN (SELECT value FROM json_each(?))',
-        (json.dumps([*ids]),),
-    )
+    rows = collection.db.execute(_SUMMARIES, (LONGEST_CAPTION, LONGEST_CAPTION, json.dumps([*ids])))
     return {row[0]: ItemSummary(*row) for row in rows.fetchall()}
 
 
-def captions_of(collection: Collection, ids: Iterable[int]) -> dict[int, str]:
-    """The text to show of each item that has one, in one query; several tags are joined."""
+_SUMMARIES = """
+    SELECT id, CASE WHEN shot IS NULL THEN 'picture' ELSE 'shot' END,
+        coalesce((SELECT min(path) FROM files WHERE files.hash = items.hash), ''),
+        start, "end", width, height, taken,
+        coalesce(
+            (
+                SELECT substr(text, 1, ?) FROM texts
+                WHERE item = items.id AND source IN ('caption', 'embedded', 'sidecar', 'subtitle')
+                ORDER BY instr('caption embedded sidecar subtitle', source), number LIMIT 1
+            ),
+            (
+                SELECT substr(group_concat(text, ', '), 1, ?)
+                FROM (SELECT text FROM texts WHERE item = items.id AND source = 'tag' ORDER BY number)
+            )
+        )
+    FROM items WHERE id IN (SELECT value FROM json_each(?))
+"""
+
+
+def files_of(collection: Collection, item: int) -> list[IndexedFile]:
+    """The files that hold an item."""
     rows = collection.db.execute(
-        "SELECT item, source, text FROM texts WHERE item IN (SELECT value FROM json_each(?)) ORDER BY rowid",
-        (json.dumps([*ids]),),
-    )
-    captions: dict[int, tuple[int, str]] = {}
-    for item, source, text in rows.fetchall():
-        if source not in CAPTION_SOURCES:
-            continue
-        rank = CAPTION_SOURCES.index(source)
-        if item not in captions or rank < captions[item][0]:
-            captions[item] = (rank, text)
-        elif source == "tag" and rank == captions[item][0]:
-            captions[item] = (rank, f"{captions[item][1]}, {text}")
-    return {item: text for item, (_, text) in captions.items()}
+        "SELECT path, size, mtime_ns FROM items LEFT JOIN files USING (hash) WHERE items.id = ? ORDER BY path", (item,)
+    ).fetchall()
+    if not rows:
+        raise KeyError(f"there is no item {item}")
+    return [IndexedFile(*row) for row in rows if row[0] is not None]
 
 
 def shots_of(collection: Collection, item: int) -> list[ShotTimes]:

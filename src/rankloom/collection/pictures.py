@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +23,21 @@ class KeptPicture(NamedTuple):
     vectors: dict[str, NDArray[Any]]
     faces: float
     jpeg: bytes
+
+
+class UploadLimits(NamedTuple):
+    """How long pictures are kept that no mark and no saved search uses, and how many.
+
+    Parameters
+    ----------
+    days : since they were last sent.
+    of_one : those of one user; for a new one the oldest goes.
+    in_all : those of all users.
+    """
+
+    days: float = 30.0
+    of_one: int = 200
+    in_all: int = 2000
 
 
 def has_picture(collection: Collection, key: str) -> bool:
@@ -39,6 +57,78 @@ def keep_picture(
     with collection.transaction() as db:
         row = (key, json.dumps({"vectors": packed, "faces": faces}), jpeg, now())
         db.execute("INSERT OR IGNORE INTO pictures VALUES (?, ?, ?, ?)", row)
+
+
+def record_upload(collection: Collection, key: str, user: str, limits: UploadLimits) -> None:
+    """Note that a user sent a picture, and forget those that are too old or too many.
+
+    Parameters
+    ----------
+    collection : where the picture is kept.
+    key : its key.
+    user : who sent it.
+    limits : for pictures that are not used; what marks and saved searches are about stays.
+    """
+    at = now()
+    oldest = (datetime.fromisoformat(at) - timedelta(days=limits.days)).isoformat(timespec="microseconds")
+    with collection.transaction() as db:
+        unused = _unused(db)
+        notes = {_Note(user, key): at} if key in unused else {}
+        for note, time in _notes(db):
+            if note.picture in unused:
+                notes.setdefault(note, time)
+        # Pictures of earlier versions, or whose search is no more saved, have a time from now on.
+        notes.update({_Note("", picture): at for picture in unused - {note.picture for note in notes}})
+        kept = _within(notes, limits, oldest)
+        db.execute("DELETE FROM meta WHERE key >= ? AND key < ?", _NOTES)
+        db.executemany("INSERT INTO meta VALUES (?, ?)", [(note.key, time) for note, time in kept.items()])
+        gone = unused - {note.picture for note in kept}
+        db.executemany("DELETE FROM pictures WHERE key = ?", [(picture,) for picture in gone])
+
+
+class _Note(NamedTuple):
+    """Who sent a picture; a row of `meta` says when."""
+
+    user: str
+    picture: str
+
+    @property
+    def key(self) -> str:
+        return f"upload {self.user} {self.picture}"
+
+
+_NOTES = ("upload ", "upload!")  # all keys of notes lie between
+
+
+def _notes(db: sqlite3.Connection) -> Iterator[tuple[_Note, str]]:
+    for key, at in db.execute("SELECT key, value FROM meta WHERE key >= ? AND key < ?", _NOTES).fetchall():
+        _, user, picture = key.split(" ", 2)
+        yield _Note(user, picture), at
+
+
+def _unused(db: sqlite3.Connection) -> set[str]:
+    """The pictures that no query with marks and no saved search has as an example."""
+    used = """
+        SELECT json_extract(example.value, '$.picture')
+        FROM (SELECT query FROM queries UNION ALL SELECT query FROM saved), json_each(query, '$.examples') AS example
+        WHERE query LIKE '%"picture"%'
+    """
+    keys = {key for (key,) in db.execute("SELECT key FROM pictures")}
+    return keys - {picture for (picture,) in db.execute(used)}
+
+
+def _within(notes: Mapping[_Note, str], limits: UploadLimits, oldest: str) -> dict[_Note, str]:
+    """The notes within limits, the newest first."""
+    kept: dict[_Note, str] = {}
+    users: Counter[str] = Counter()
+    pictures: set[str] = set()
+    for note, at in sorted(notes.items(), key=lambda pair: pair[1], reverse=True):
+        full = len(pictures) >= limits.in_all and note.picture not in pictures
+        if at >= oldest and users[note.user] < limits.of_one and not full:
+            kept[note] = at
+            users[note.user] += 1
+            pictures.add(note.picture)
+    return kept
 
 
 def kept_picture(collection: Collection, key: str) -> KeptPicture:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -10,13 +11,17 @@ from pathlib import Path
 from fastapi import FastAPI, Response
 from starlette.responses import FileResponse
 from starlette.staticfiles import StaticFiles
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from rankloom import __version__
 from rankloom.collection import Collection
+from rankloom.collection.identity import collection_id
+from rankloom.collection.overview import indexed_roots
 from rankloom.engine import Engine
 from rankloom.server.context import Context
 from rankloom.server.errors import add_error_handlers
 from rankloom.server.guard import Guard
+from rankloom.server.health import Health
 from rankloom.server.routes import ROUTES
 from rankloom.server.schemas import ErrorBody
 from rankloom.server.settings import ServerSettings
@@ -25,7 +30,7 @@ from rankloom.server.work import Jobs, Work
 BACKUP_SECONDS = 3600.0  # between two looks at whether today has a backup
 STATIC = Path(__file__).parent / "static"
 ERRORS: dict[int | str, dict[str, type[ErrorBody]]] = {
-    status: {"model": ErrorBody} for status in (400, 401, 403, 404, 409, 411, 413, 415, 421, 422, 429, 500, 503)
+    status: {"model": ErrorBody} for status in (400, 401, 403, 404, 409, 411, 413, 415, 421, 422, 429, 500, 503, 507)
 }
 
 
@@ -50,15 +55,21 @@ def create_app(engine: Engine, settings: ServerSettings | None = None) -> FastAP
     """
     settings = settings or ServerSettings()
     settings.check()
-    context = Context(engine, settings, Work(settings.searches, settings.waiting), jobs=Jobs())
+    collection = collection_id(engine.collection)
+    health = Health(engine.collection, read_only=settings.read_only)
+    work = Work(settings.searches, settings.waiting, health.wrote)
+    folder = engine.collection.folder
+    hidden = (str(folder), os.path.realpath(folder), *indexed_roots(engine.collection))
+    context = Context(engine, settings, work, health, Jobs(hidden), collection, hidden)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         if not settings.read_only and not engine.graph_ready:
             context.jobs.start("neighbours", lambda progress: _done(engine.refresh(progress)))
-        backups = asyncio.create_task(_daily_backups(context.collection))
+        backups = None if settings.read_only else asyncio.create_task(_daily_backups(context.collection))
         yield
-        backups.cancel()
+        if backups is not None:
+            backups.cancel()
         context.jobs.close()
         context.work.close()
 
@@ -77,7 +88,8 @@ def create_app(engine: Engine, settings: ServerSettings | None = None) -> FastAP
         return FileResponse(STATIC / "index.html", headers={"Cache-Control": "no-cache"})
 
     app.mount("/static", _Page(directory=STATIC), name="static")
-    app.add_middleware(Guard, settings=settings, metrics=context.metrics)
+    app.add_middleware(Guard, settings=settings, metrics=context.metrics, collection=collection)
+    app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=[*settings.proxies])
     return app
 
 

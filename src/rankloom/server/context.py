@@ -9,10 +9,11 @@ from typing import Any
 
 from rankloom.collection import Collection
 from rankloom.collection.filtering import naming
-from rankloom.collection.overview import captions_of, folders_with_files, has_files_in, indexed_roots, item_summaries
+from rankloom.collection.overview import folders_with_files, has_files_in, indexed_roots, item_summaries
 from rankloom.collection.query import Example, Filters, Query
 from rankloom.engine import Engine, Explanation, SearchHit
-from rankloom.server.errors import Refused
+from rankloom.server.errors import OTHER, Refused
+from rankloom.server.health import Health
 from rankloom.server.metrics import Metrics
 from rankloom.server.schemas import Contribution, HitModel, QueryModel
 from rankloom.server.settings import ServerSettings
@@ -26,13 +27,22 @@ class Context:
     engine: Engine
     settings: ServerSettings
     work: Work
+    health: Health
+    jobs: Jobs
+    id: str  # of the collection
+    hidden: tuple[str, ...]  # folders of this machine that errors may name, but not to clients
     metrics: Metrics = field(default_factory=Metrics)
-    jobs: Jobs = field(default_factory=Jobs)
 
     @property
     def collection(self) -> Collection:
         """What is searched."""
         return self.engine.collection
+
+    def own(self, collection: str | None) -> bool:
+        """Whether an address names this collection: what it shows may be kept. One that names another is refused."""
+        if collection not in (None, self.id):
+            raise Refused(409, OTHER)
+        return collection is not None
 
     # Folders: requests name them by labels; only paths of the database are ever used ----------------------------------
 
@@ -112,16 +122,14 @@ class Context:
 
     def details(self, ids: Iterable[int]) -> dict[int, dict[str, Any]]:
         """What is shown of items, by their numbers."""
-        ids, roots = [*ids], self.roots()
-        captions = captions_of(self.collection, ids)
+        roots = self.roots()
         details: dict[int, dict[str, Any]] = {}
         for item in item_summaries(self.collection, ids).values():
             folder, name = os.path.split(item.path)
-            caption = captions.get(item.id)
             details[item.id] = {
                 "id": item.id, "name": name, "folder": self.label(folder, roots) if item.path else "",
                 "kind": item.kind, "start": item.start, "end": item.end, "taken": item.taken,
-                "caption": None if caption is None else caption[:300], "width": item.width, "height": item.height,
+                "caption": item.caption, "width": item.width, "height": item.height,
             }  # fmt: skip
         return details
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 import secrets
 import sqlite3
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -16,11 +17,14 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
 from rankloom.collection import DamagedCollection
-from rankloom.collection.damage import explained
+from rankloom.collection.damage import explained, is_disk_full
+from rankloom.server.health import DAMAGED, DISK_FULL, REASONS
 
 logger = logging.getLogger("rankloom.server")
 # Of an absolute path only its last part is shown.
 ABSOLUTE = re.compile(r"(?<![\w.])(?:/[^\s/:;,'\"]+)*/([^\s/:;,'\"]+)")
+QUOTED = re.compile(r"'(/[^']*)'")
+OTHER = "this server has another collection now; load the page again"
 
 
 class Refused(Exception):
@@ -36,14 +40,35 @@ class Refused(Exception):
         return JSONResponse({"error": self.why}, self.status, headers=headers)
 
 
-def one_line(error: BaseException) -> str:
-    """What an error says, in one line of bounded length and without folders.
+def without_folders(text: str, folders: Iterable[str] = ()) -> str:
+    """A text in one line of bounded length, in which no path says where it lies.
+
+    Parameters
+    ----------
+    text : for a client.
+    folders : of which only the last part is shown; other absolute paths are found by their form.
+
+    Examples
+    --------
+    >>> without_folders("/home/anna b/My Photos/1/a.jpg: cannot be read", ["/home/anna b/My Photos"])
+    'My Photos/1/a.jpg: cannot be read'
+    >>> without_folders("[Errno 13] Permission denied: '/srv/of anna/c'")
+    "[Errno 13] Permission denied: 'c'"
+    """
+    for folder in sorted(folders, key=len, reverse=True):
+        text = text.replace(folder, os.path.basename(folder)) if os.path.basename(folder) else text
+    text = QUOTED.sub(lambda match: f"'{os.path.basename(match[1])}'", " ".join(text.split()))
+    return ABSOLUTE.sub(r"\1", text)[:300]
+
+
+def one_line(error: BaseException, folders: Iterable[str] = ()) -> str:
+    """What an error says, as `without_folders` shows it.
 
     >>> one_line(ValueError("/srv/photos/c is being indexed;\\n wait"))
     'c is being indexed; wait'
     """
     text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
-    return ABSOLUTE.sub(r"\1", " ".join(text.split()))[:300] or type(error).__name__
+    return without_folders(text, folders) or type(error).__name__
 
 
 def log_failure(error: BaseException) -> str:
@@ -69,31 +94,44 @@ def add_error_handlers(app: FastAPI) -> None:
         return JSONResponse({"error": str(error.detail)}, error.status_code, headers=error.headers)
 
     @app.exception_handler(KeyError)
-    async def missing(_: Request, error: KeyError) -> JSONResponse:
-        text = one_line(error)
+    async def missing(request: Request, error: KeyError) -> JSONResponse:
+        text = one_line(error, request.app.state.context.hidden)
         if " " not in text:  # a bare key is a mistake of ours, not a sentence for the client
             return JSONResponse({"error": log_failure(error)}, 500)
         return JSONResponse({"error": text}, 404)
 
     @app.exception_handler(ValueError)
-    async def wrong(_: Request, error: ValueError) -> JSONResponse:
+    async def wrong(request: Request, error: ValueError) -> JSONResponse:
         if not _meant(error):
             return JSONResponse({"error": log_failure(error)}, 500)
-        return JSONResponse({"error": one_line(error)}, 422)
+        return JSONResponse({"error": one_line(error, request.app.state.context.hidden)}, 422)
 
     @app.exception_handler(DamagedCollection)
-    async def damaged(_: Request, error: DamagedCollection) -> JSONResponse:
+    async def damaged(request: Request, error: DamagedCollection) -> JSONResponse:
         logger.error("%s", error)
-        return Refused(503, "the collection is damaged; on the server, run: rankloom verify").response()
+        request.app.state.context.health.failed(DAMAGED)
+        return Refused(503, REASONS[DAMAGED]).response()
 
     @app.exception_handler(sqlite3.DatabaseError)
     async def database(request: Request, error: sqlite3.DatabaseError) -> JSONResponse:
+        if is_disk_full(error):
+            return _full(request)
         if "locked" in str(error) or "busy" in str(error):
             return Refused(503, "the collection is busy; try again in a moment", retry_after=2).response()
         known = explained(request.app.state.context.collection.folder, error)
         if isinstance(known, DamagedCollection):
             return await damaged(request, known)
         return JSONResponse({"error": log_failure(error)}, 500)
+
+    @app.exception_handler(OSError)
+    async def system(request: Request, error: OSError) -> JSONResponse:
+        return _full(request) if is_disk_full(error) else JSONResponse({"error": log_failure(error)}, 500)
+
+
+def _full(request: Request) -> JSONResponse:
+    """Nothing was stored, as there is no room for it."""
+    request.app.state.context.health.failed(DISK_FULL)
+    return Refused(507, REASONS[DISK_FULL]).response()
 
 
 def _meant(error: BaseException) -> bool:

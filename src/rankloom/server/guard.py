@@ -8,21 +8,22 @@ import logging
 import re
 import secrets
 import socket
-from collections.abc import Mapping
 from hashlib import sha256
 from http.cookies import CookieError, SimpleCookie
 from time import perf_counter
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from rankloom.server.errors import Refused, log_failure
+from rankloom.server.errors import OTHER, Refused, log_failure
 from rankloom.server.limits import Buckets
 from rankloom.server.metrics import Metrics
-from rankloom.server.settings import ServerSettings, is_loopback
+from rankloom.server.settings import LIMITS, ServerSettings, is_loopback
 
 HEADER = "X-Rankloom"
+COLLECTION = "X-Rankloom-Collection"
 USER, SESSION = "rankloom_user", "rankloom_session"
 YEAR = 365 * 24 * 3600
 JSON_BYTES = 1_000_000
@@ -56,6 +57,7 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
+NEEDED = "a token is needed: send it as 'Authorization: Bearer TOKEN', or give it to the page"
 VALID_USER = re.compile(r"[0-9a-f]{32}")
 access = logging.getLogger("rankloom.server.access")
 
@@ -73,11 +75,12 @@ class Guard:
     app : what is guarded.
     settings : of the server.
     metrics : where requests are counted.
+    collection : the id of the collection that is served.
     """
 
-    def __init__(self, app: ASGIApp, settings: ServerSettings, metrics: Metrics):
-        self.app, self.settings, self.metrics = app, settings, metrics
-        self._buckets = {name: Buckets(rate) for name, rate in settings.limits.items()}
+    def __init__(self, app: ASGIApp, settings: ServerSettings, metrics: Metrics, collection: str):
+        self.app, self.settings, self.metrics, self.collection = app, settings, metrics, collection
+        self._buckets = {name: Buckets(rate) for name, rate in {**LIMITS, **settings.limits}.items()}
         self._names = {"localhost", *(name.lower() for name in settings.names)}
         if not is_loopback(settings.host):
             self._names |= {settings.host.lower(), socket.gethostname().lower()}
@@ -91,18 +94,13 @@ class Guard:
             await send({"type": "websocket.close", "code": 1008})
             return
         began = perf_counter()
-        headers = Headers(scope=scope)
-        cookies = _cookies(headers)
-        user = cookies.get(USER, "")
-        fresh = not VALID_USER.fullmatch(user)
-        if fresh:
-            user = "token" if self._bearer(headers) else secrets.token_hex(16)
-        scope.setdefault("state", {})["user"] = user
-        answer = _Answer(send, scope, user if fresh and user != "token" else None)
+        answer = _Answer(send, scope)
         self.metrics.in_flight += 1
         try:
-            self._check(scope, headers, cookies, user)
+            self._check(scope, Headers(scope=scope), answer)
             await self.app(scope, receive, answer)
+        except ClientDisconnect:
+            pass  # it is gone, or took too long: there is nobody to answer
         except Refused as error:
             self.metrics.refused({401: "token", 403: "forbidden", 429: "rate"}.get(error.status, "request"))
             await error.response()(scope, receive, answer)
@@ -115,12 +113,11 @@ class Guard:
             seconds = perf_counter() - began
             route = getattr(scope.get("route"), "path", "other")
             self.metrics.seen(_method(scope), route, answer.status, seconds)
-            client = scope["client"][0] if scope.get("client") else "-"
             # The path stands in its encoded form and without the query: no line can be forged, no words are kept.
             path = scope.get("raw_path", b"").decode("ascii", "replace")[:200]
-            access.info("%s %s %s %d %.1f ms", client, _method(scope), path, answer.status, 1000 * seconds)
+            access.info("%s %s %s %d %.1f ms", _client(scope), _method(scope), path, answer.status, 1000 * seconds)
 
-    def _check(self, scope: Scope, headers: Headers, cookies: Mapping[str, str], user: str) -> None:
+    def _check(self, scope: Scope, headers: Headers, answer: _Answer) -> None:
         path, method = scope["path"], scope["method"]
         self._check_host(headers)
         api = path.startswith("/api/")
@@ -128,11 +125,11 @@ class Guard:
             raise Refused(403, "other sites may not ask this server")
         if method not in SAFE:
             self._check_writer(path, headers)
+        user = self._check_token(scope, headers, answer, needed=api and path not in OPEN)
+        scope.setdefault("state", {})["user"] = user
         limited = "view" if path.endswith("/view") else EXPENSIVE.get(path)
-        if limited in self._buckets and (method not in SAFE or limited in ("view", "search")):
-            self._check_rate(limited, scope, user)
-        if api and self.settings.token is not None and path not in OPEN and not self._known(headers, cookies, user):
-            raise Refused(401, "a token is needed: send it as 'Authorization: Bearer TOKEN', or give it to the page")
+        if limited is not None and (method not in SAFE or limited in ("view", "search")):
+            self._check_rate(limited, _client(scope), user)
 
     def _check_host(self, headers: Headers) -> None:
         """A name that is not ours means that somebody's DNS points here: a page of theirs would be our origin."""
@@ -155,6 +152,8 @@ class Guard:
             raise Refused(403, "other sites may not ask this server")
         if HEADER not in headers:
             raise Refused(403, f"requests that change something need the header {HEADER}: 1")
+        if headers.get(COLLECTION, self.collection) != self.collection:
+            raise Refused(409, OTHER)  # a page that was loaded before: its items are not ours
         if self.settings.read_only and path not in READING:
             raise Refused(403, "this server is read-only")
         if headers.get("transfer-encoding"):
@@ -164,32 +163,56 @@ class Guard:
         if not length.isdecimal() or int(length) > most:
             raise Refused(413, f"at most {most:,} bytes are accepted")
 
-    def _check_rate(self, limited: str, scope: Scope, user: str) -> None:
-        client = scope["client"][0] if scope.get("client") else ""
-        # On this machine people share an address; elsewhere a new cookie must not make a new client.
-        wait = self._buckets[limited].take(f"{client} {user}" if is_loopback(client) else client)
-        if wait:
-            raise Refused(429, f"too many requests; try again in {max(1, round(wait))} s", retry_after=wait)
+    def _check_token(self, scope: Scope, headers: Headers, answer: _Answer, *, needed: bool) -> str:
+        """The user of a request that may ask; after too many wrong tokens nobody is told whether the next is right."""
+        cookies = _cookies(headers)
+        user, token, client = cookies.get(USER, ""), self.settings.token, _client(scope)
+        given = None if token is None else headers.get("authorization")
+        if given is not None and (wait := self._buckets["token"].wait(client)):
+            raise _too_many(wait)
+        bearer = given is not None and same(given, f"Bearer {token}")
+        if not VALID_USER.fullmatch(user):
+            user = "token" if bearer else secrets.token_hex(16)
+            answer.new_user = None if bearer else user
+        known = token is None or bearer or same(cookies.get(SESSION, ""), session_of(token, user))
+        if (needed and not known) or (given is not None and not bearer):
+            if wait := self._buckets["token"].take(client):
+                raise _too_many(wait)
+            if needed and not known:
+                raise Refused(
+                    401, "a token is needed: send it as 'Authorization: Bearer TOKEN', or give it to the page"
+                )
+        return user
 
-    def _known(self, headers: Headers, cookies: Mapping[str, str], user: str) -> bool:
-        token = self.settings.token
-        if token is None or self._bearer(headers):
-            return True
-        return hmac.compare_digest(session_of(token, user).encode(), cookies.get(SESSION, "").encode())
+    def _check_rate(self, limited: str, client: str, user: str) -> None:
+        # On this machine people share an address; elsewhere a new cookie must not make a new client, and guesses of
+        # the token are counted by address everywhere.
+        shared = is_loopback(client) and limited != "token"
+        if wait := self._buckets[limited].take(f"{client} {user}" if shared else client):
+            raise _too_many(wait)
 
-    def _bearer(self, headers: Headers) -> bool:
-        if self.settings.token is None:
-            return False
-        given = headers.get("authorization", "")
-        expected = f"Bearer {self.settings.token}"
-        return hmac.compare_digest(sha256(given.encode()).digest(), sha256(expected.encode()).digest())
+
+def same(given: str, expected: str) -> bool:
+    """Compare in a time that tells nothing of what is expected."""
+    digests = (sha256(text.encode("utf-8", "replace")).digest() for text in (given, expected))
+    return hmac.compare_digest(*digests)
+
+
+def _too_many(wait: float) -> Refused:
+    return Refused(429, f"too many requests; try again in {max(1, round(wait))} s", retry_after=wait)
+
+
+def _client(scope: Scope) -> str:
+    """The address of the client, as the connection or a trusted proxy says."""
+    return str(scope["client"][0]) if scope.get("client") else "-"
 
 
 class _Answer:
     """Sends a response with our headers, and the user's cookie where there was none."""
 
-    def __init__(self, send: Send, scope: Scope, new_user: str | None):
-        self._send, self._scope, self._new_user = send, scope, new_user
+    def __init__(self, send: Send, scope: Scope):
+        self._send, self._scope = send, scope
+        self.new_user: str | None = None
         self.status = 0
 
     async def __call__(self, message: Message) -> None:
@@ -200,8 +223,8 @@ class _Answer:
                 headers[name] = value
             if self._scope["path"].startswith("/api/"):
                 headers.setdefault("Cache-Control", "no-store")
-            if self._new_user is not None and self._scope["path"] in ("/", "/api/search", "/api/session"):
-                headers.append("Set-Cookie", cookie(USER, self._new_user, self._scope["scheme"] == "https"))
+            if self.new_user is not None and self._scope["path"] in ("/", "/api/search", "/api/session"):
+                headers.append("Set-Cookie", cookie(USER, self.new_user, self._scope["scheme"] == "https"))
         await self._send(message)
 
 

@@ -26,8 +26,8 @@ class Buckets:
     >>> [buckets.take("a") for _ in range(3)]
     [0.0, 0.0, 1.0]
     >>> time[0] = 1.0
-    >>> buckets.take("a")
-    0.0
+    >>> buckets.wait("a"), buckets.take("a"), buckets.wait("a")
+    (0.0, 0.0, 1.0)
     """
 
     def __init__(self, rate: Rate, clients: int = 10_000, clock: Callable[[], float] = monotonic):
@@ -35,12 +35,19 @@ class Buckets:
         self._buckets: LRU[str, tuple[float, float]] = LRU(clients)  # what is in it, and when that was
         self._guard = threading.Lock()
 
+    def wait(self, client: str) -> float:
+        """The seconds until one can be taken; 0 if now."""
+        return max(0.0, 1.0 - self._left(client)) / self.rate.per_second
+
     def take(self, client: str) -> float:
         """Take one out; returns 0, or the seconds to wait if there is none."""
-        now = self.clock()
         with self._guard:
-            left, at = self._buckets.get(client) or (float(self.rate.burst), now)
-            left = min(float(self.rate.burst), left + (now - at) * self.rate.per_second)
-            wait = 0.0 if left >= 1.0 else (1.0 - left) / self.rate.per_second
-            self._buckets.put(client, (left if wait else left - 1.0, now))
-        return wait
+            left = self._left(client)
+            taken = left >= 1.0
+            self._buckets.put(client, (left - 1.0 if taken else left, self.clock()))
+        return 0.0 if taken else (1.0 - left) / self.rate.per_second
+
+    def _left(self, client: str) -> float:
+        now, burst = self.clock(), float(self.rate.burst)
+        left, at = self._buckets.get(client) or (burst, now)
+        return min(burst, left + (now - at) * self.rate.per_second)

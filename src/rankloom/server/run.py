@@ -9,11 +9,15 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rankloom.engine import Engine
 from rankloom.server.app import create_app
 from rankloom.server.settings import ServerSettings
+
+if TYPE_CHECKING:
+    import uvicorn
+    from fastapi import FastAPI
 
 GRACE_SECONDS = 10
 
@@ -51,13 +55,22 @@ def serve(engine: Engine, settings: ServerSettings, ready: Callable[[str], None]
             if self.started:
                 ready(address_of(settings.host, listening.getsockname()[1]))
 
-    config = uvicorn.Config(
-        create_app(engine, settings), host=settings.host, port=settings.port, log_config=None, access_log=False,
-        server_header=False, date_header=True, timeout_keep_alive=10, timeout_graceful_shutdown=GRACE_SECONDS,
-        limit_concurrency=1000, ws="none", proxy_headers=False,
-    )  # fmt: skip
+    config = uvicorn_config(create_app(engine, settings), settings)
     with listening:
         Server(config).run(sockets=[listening])
+
+
+def uvicorn_config(app: FastAPI, settings: ServerSettings) -> uvicorn.Config:
+    """How uvicorn serves the application."""
+    import uvicorn
+
+    from rankloom.server.connections import connections_of
+
+    return uvicorn.Config(
+        app, http=connections_of(settings), log_config=None, access_log=False, server_header=False, date_header=True,  # type: ignore[arg-type]
+        timeout_keep_alive=10, timeout_graceful_shutdown=GRACE_SECONDS, limit_concurrency=settings.connections.at_once,
+        ws="none", proxy_headers=False,
+    )  # fmt: skip
 
 
 def _listen(host: str, port: int) -> socket.socket:

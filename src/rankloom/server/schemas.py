@@ -12,7 +12,7 @@ from rankloom.collection.names import LONGEST, check_name
 from rankloom.engine import SearchOptions
 from rankloom.engine.explanation import Kind
 
-MOST = 10_000
+MOST, MOST_EXPLAINED = 10_000, 200
 ItemId = Annotated[int, Field(ge=1, le=2**31 - 1, strict=True)]
 MarkId = Annotated[int, Field(ge=1, le=2**53, strict=True)]
 Weight = Annotated[float, Field(ge=-10, le=10, allow_inf_nan=False)]
@@ -109,6 +109,12 @@ class SearchRequest(_Arranged):
     k: int = Field(200, ge=1, le=MOST)
     offset: int = Field(0, ge=0, le=1_000_000)
     explain: bool = False
+
+    @model_validator(mode="after")
+    def _few_with_reasons(self) -> Self:
+        if self.explain and self.k > MOST_EXPLAINED:
+            raise ValueError(f"k: with explain at most {MOST_EXPLAINED}, got {self.k}; ask for the next with offset")
+        return self
 
     def options(self, user: str) -> SearchOptions:
         """The options as the engine takes them."""

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
 
+from rankloom.collection.pictures import UploadLimits
+
 SHORTEST_TOKEN = 16
 
 
@@ -19,6 +21,29 @@ class Rate(NamedTuple):
     burst: int
 
 
+class ConnectionLimits(NamedTuple):
+    """How long a client may keep us waiting, and how many may.
+
+    Parameters
+    ----------
+    header_seconds : for the header of a request, from the connection or the last answer on.
+    body_seconds, bytes_per_second : for its body, and for so many bytes of it one second more.
+    rest_seconds : for what is still sent of a body that was refused.
+    stalled_seconds : in which nothing of an answer is read.
+    in_all, of_one : connections that are waited for, and those of one address; the longest wait ends for a new one.
+    at_once : connections at all.
+    """
+
+    header_seconds: float = 20.0
+    body_seconds: float = 20.0
+    bytes_per_second: float = 20_000.0
+    rest_seconds: float = 10.0
+    stalled_seconds: float = 120.0
+    in_all: int = 400
+    of_one: int = 100
+    at_once: int = 800  # with files and databases fewer than the 1,024 that a process may usually have open
+
+
 # Generous for a person, tight for a program that has run away.
 LIMITS: Mapping[str, Rate] = MappingProxyType(
     {
@@ -27,7 +52,7 @@ LIMITS: Mapping[str, Rate] = MappingProxyType(
         "mark": Rate(50, 500),
         "train": Rate(0.2, 10),
         "view": Rate(20, 200),
-        "token": Rate(0.2, 10),
+        "token": Rate(0.2, 30),
     }
 )
 
@@ -42,10 +67,13 @@ class ServerSettings:
     token : what others must know; required unless the address is this machine's own.
     read_only : refuse everything that writes.
     names : host names under which the server may be called, beside addresses and "localhost".
+    proxies : addresses of proxies that are believed when they say for whom they ask.
     searches : threads that search; twice the cores, at least 4, unless given.
     waiting : searches that may wait for a thread; more are refused.
     upload_bytes, upload_pixels : the largest picture that may be sent.
+    uploads : how long pictures that were sent are kept, and how many.
     limits : the rate of each kind of expensive call, a client.
+    connections : how long clients may keep the server waiting, and how many.
     """
 
     host: str = "127.0.0.1"
@@ -53,11 +81,14 @@ class ServerSettings:
     token: str | None = field(default=None, repr=False)
     read_only: bool = False
     names: tuple[str, ...] = ()
+    proxies: tuple[str, ...] = ()
     searches: int = max(4, 2 * (os.cpu_count() or 1))
     waiting: int = 256
     upload_bytes: int = 25_000_000
     upload_pixels: int = 60_000_000
+    uploads: UploadLimits = field(default_factory=UploadLimits)
     limits: Mapping[str, Rate] = field(default_factory=lambda: LIMITS)
+    connections: ConnectionLimits = field(default_factory=ConnectionLimits)
 
     def check(self) -> None:
         """Refuse an address that others reach without a token.
@@ -78,6 +109,17 @@ class ServerSettings:
             )
         if self.token is not None and not (self.token.isascii() and self.token.isprintable()):
             raise ValueError("the token must be of ASCII letters, digits and signs: openssl rand -hex 24 > token")
+        for proxy in self.proxies:
+            if not _is_address(proxy):
+                raise ValueError(f"a trusted proxy is an address such as 127.0.0.1 or ::1, got {proxy!r}")
+
+
+def _is_address(text: str) -> bool:
+    """Whether a text is an address, written as the system writes it."""
+    try:
+        return str(ipaddress.ip_address(text)) == text
+    except ValueError:
+        return False
 
 
 def is_loopback(host: str) -> bool:

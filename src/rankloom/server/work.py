@@ -1,71 +1,106 @@
-"""Threads for work that must not hold up the event loop: searches, writes and files apart; and long jobs."""
+"""Threads for work that must not hold up the event loop, each kind of work with its own; and long jobs."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, ParamSpec, TypeVar
 
+from rankloom.collection.damage import is_disk_full
 from rankloom.collection.marks import now
-from rankloom.server.errors import Refused
+from rankloom.server.errors import Refused, log_failure, one_line
+from rankloom.server.health import DISK_FULL, REASONS
 
 P = ParamSpec("P")
 R = TypeVar("R")
 Progress = Callable[[int, int, str], None]
+UPLOADS, TRAININGS = 64, 16  # that may wait
+
+
+class _Queue:
+    """Threads, and what waits for one of them; beyond a bound it is refused with 503.
+
+    Parameters
+    ----------
+    what : waits, for the refusal.
+    threads : how many run at once.
+    waiting : how many may wait; None for any number.
+    """
+
+    def __init__(self, what: str, threads: int, waiting: int | None = None):
+        self.what, self.most = what, None if waiting is None else threads + waiting
+        self._pool = ThreadPoolExecutor(threads, what)
+        self._queued = 0  # only touched by the event loop
+
+    async def run(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        if self.most is not None and self._queued >= self.most:
+            raise Refused(503, f"too many {self.what} are waiting; try again in a moment", retry_after=1)
+        self._queued += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._pool, lambda: function(*args, **kwargs))
+        except RuntimeError as error:
+            if "shutdown" in str(error):
+                raise Refused(503, "the server is stopping", retry_after=2) from None
+            raise
+        finally:
+            self._queued -= 1
+
+    def close(self, *, finish: bool) -> None:
+        """End the threads, after all that waits or only what has begun."""
+        self._pool.shutdown(wait=True, cancel_futures=not finish)
 
 
 class Work:
-    """Three pools, so that a search never waits for a mark, nor a thumbnail for a search.
+    """A queue for each kind of work, so that none waits for one that takes longer: a mark never for a training.
 
     Parameters
     ----------
     searches : threads that search.
     waiting : searches that may wait for one of them; more are refused with 503.
+    wrote : called when something was stored.
     """
 
-    def __init__(self, searches: int, waiting: int):
-        self.searches, self.waiting = searches, waiting
-        self._search = ThreadPoolExecutor(searches, "search")
-        self._write = ThreadPoolExecutor(2, "write")
-        self._media = ThreadPoolExecutor(4, "media")
-        self._queued = 0  # only touched by the event loop
+    def __init__(self, searches: int, waiting: int, wrote: Callable[[], None] = lambda: None):
+        self._wrote = wrote
+        self._searches = _Queue("searches", searches, waiting)
+        self._writes = _Queue("writes", 2)
+        self._uploads = _Queue("uploads", 2, UPLOADS)
+        self._trainings = _Queue("trainings", 1, TRAININGS)
+        self._reads = _Queue("reads", 4)
 
     async def search(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Run a search."""
-        if self._queued >= self.searches + self.waiting:
-            raise Refused(503, "too many searches are waiting; try again in a moment", retry_after=1)
-        self._queued += 1
-        try:
-            return await self._in(self._search, function, *args, **kwargs)
-        finally:
-            self._queued -= 1
+        return await self._searches.run(function, *args, **kwargs)
 
     async def write(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        """Run something that writes; it ends even if nobody waits for it any more."""
-        return await asyncio.shield(self._in(self._write, function, *args, **kwargs))
+        """Run something short that writes, such as a mark; it ends even if nobody waits for it any more."""
+        return await self._stored(self._writes.run(function, *args, **kwargs))
+
+    async def upload(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """Describe and keep a picture that was sent."""
+        return await self._stored(self._uploads.run(function, *args, **kwargs))
+
+    async def train(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run something that learns for seconds, one after another."""
+        return await self._stored(self._trainings.run(function, *args, **kwargs))
 
     async def read(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Run something short that reads: a file, a few rows."""
-        return await self._in(self._media, function, *args, **kwargs)
+        return await self._reads.run(function, *args, **kwargs)
 
-    @staticmethod
-    async def _in(pool: ThreadPoolExecutor, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        loop = asyncio.get_running_loop()
-        try:
-            return await loop.run_in_executor(pool, lambda: function(*args, **kwargs))
-        except RuntimeError as error:
-            if "shutdown" in str(error):
-                raise Refused(503, "the server is stopping", retry_after=2) from None
-            raise
+    async def _stored(self, writing: Coroutine[Any, Any, R]) -> R:
+        result = await asyncio.shield(writing)
+        self._wrote()
+        return result
 
     def close(self) -> None:
-        """Finish what was begun: all writes, no search that has not started."""
-        self._write.shutdown(wait=True)
-        for pool in (self._search, self._media):
-            pool.shutdown(wait=True, cancel_futures=True)
+        """Finish what was begun, and all writes that wait."""
+        self._writes.close(finish=True)
+        for queue in (self._uploads, self._trainings, self._searches, self._reads):
+            queue.close(finish=False)
 
 
 @dataclass(frozen=True)
@@ -87,9 +122,15 @@ class _Stopped(Exception):
 
 
 class Jobs:
-    """One long job at a time in a thread of its own; the last of each name is remembered."""
+    """One long job at a time in a thread of its own; the last of each name is remembered.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    hidden : folders that the error of a job does not name.
+    """
+
+    def __init__(self, hidden: Sequence[str] = ()):
+        self._hidden = hidden
         self._guard = threading.Lock()
         self._current: Job | None = None
         self._last: dict[str, Job] = {}
@@ -124,8 +165,6 @@ class Jobs:
                 self._current = replace(self._current, done=done, total=total, text=text)
 
     def _run(self, work: Callable[[Progress], Any]) -> None:
-        from rankloom.server.errors import log_failure, one_line
-
         error = result = None
         try:
             outcome = work(self._progress)
@@ -133,9 +172,9 @@ class Jobs:
         except _Stopped:
             error = "stopped with the server"
         except (ValueError, OSError, KeyError, ImportError) as failure:
-            error = one_line(failure)
+            error = REASONS[DISK_FULL] if is_disk_full(failure) else one_line(failure, self._hidden)
         except Exception as failure:
-            error = log_failure(failure)
+            error = REASONS[DISK_FULL] if is_disk_full(failure) else log_failure(failure)
         with self._guard:
             if self._current is not None:
                 self._last[self._current.name] = replace(self._current, ended=now(), error=error, result=result)

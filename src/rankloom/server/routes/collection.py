@@ -9,6 +9,7 @@ from fastapi import APIRouter
 
 from rankloom.collection import index
 from rankloom.server.context import Context
+from rankloom.server.errors import without_folders
 from rankloom.server.starters import Starters
 from rankloom.server.work import Progress
 
@@ -67,7 +68,7 @@ def _state(context: Context, folders: _Folders) -> dict[str, Any]:
     job = context.jobs.current
     total = max(len(context.collection), 1)
     return {
-        "name": context.collection.folder.name,
+        "id": context.id, "name": context.collection.folder.name,
         "files": info.files, "pictures": info.pictures, "videos": info.videos, "items": info.items,
         "shots": info.shots, "hidden": info.hidden, "duplicates": info.duplicates, "texts": info.texts,
         "errors": info.errors, "marks": info.marks, "bytes": info.bytes,
@@ -84,6 +85,9 @@ def _state(context: Context, folders: _Folders) -> dict[str, Any]:
 def _errors(context: Context) -> list[dict[str, str]]:
     roots = context.roots()
     return [
-        {"name": os.path.basename(path), "folder": context.label(os.path.dirname(path), roots), "reason": reason}
+        {
+            "name": os.path.basename(path), "folder": context.label(os.path.dirname(path), roots),
+            "reason": without_folders(reason, roots.values()),
+        }
         for path, reason in context.collection.errors()[:MOST_ERRORS]
-    ]
+    ]  # fmt: skip

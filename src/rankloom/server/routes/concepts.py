@@ -25,12 +25,12 @@ def concept_routes(context: Context) -> APIRouter:
     @router.post("/concepts")
     async def train(asked: ConceptRequest, request: Request) -> dict[str, Any]:
         """Make a concept from items, or from this user's marks of a query."""
-        return await work.write(_train, context, asked, user_of(request))
+        return await work.train(_train, context, asked, user_of(request))
 
     @router.delete("/concepts/{name:path}")
     async def drop(name: str) -> dict[str, Any]:
         """Delete a concept."""
-        return await work.write(_drop, context, name)
+        return await work.train(_drop, context, name)
 
     return router
 

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import io
 import os
-import stat
-from typing import Any
+from typing import Any, BinaryIO
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from fastapi import Path as InPath
-from starlette.responses import FileResponse
 
 from rankloom.collection.decoding import picture_reader
-from rankloom.collection.overview import shots_of
+from rankloom.collection.overview import files_of, indexed_roots, shots_of
+from rankloom.collection.pictures import record_upload
 from rankloom.media import MediaError
 from rankloom.server.context import Context
 from rankloom.server.errors import Refused
+from rankloom.server.files import OpenedFileResponse, open_indexed
+from rankloom.server.guard import user_of
 
 VIEW_SIDE = 1600
-FOREVER = "private, max-age=31536000, immutable"
+VIEW_BYTES = 200_000_000
+# What an item shows never changes; but the address of an item is its own only together with the collection.
+FOREVER, HOUR, ASK = "private, max-age=31536000, immutable", "private, max-age=3600", "private, no-cache"
+OF = Query(None, max_length=100, description="The id of the collection; what an address with it shows may be kept.")
 ITEM = InPath(ge=1, le=2**31 - 1)
+KEY = InPath(pattern=r"^[0-9A-Za-z_-]{1,100}$")
 IMAGE = {"requestBody": {"required": True, "content": {"image/*": {"schema": {"type": "string", "format": "binary"}}}}}
 # First bytes -> type. What is not here is sent as bytes to be saved, not shown.
 PICTURES = ((b"\xff\xd8\xff", "image/jpeg"), (b"\x89PNG\r\n\x1a\n", "image/png"), (b"GIF8", "image/gif"))
@@ -50,16 +55,10 @@ def sniff(head: bytes) -> str:
     return "application/octet-stream"
 
 
-class _OneRange(FileResponse):
-    """A file, or one part of it; several parts at once cost much and no browser asks for them."""
-
-    max_ranges = 1
-
-
 def media_routes(context: Context) -> APIRouter:
     """The routes of items and their files."""
     router = APIRouter(prefix="/api", tags=["items"])
-    collection, work = context.collection, context.work
+    work = context.work
 
     @router.get("/items/{item}")
     async def details(item: int = ITEM) -> dict[str, Any]:
@@ -67,28 +66,24 @@ def media_routes(context: Context) -> APIRouter:
         return await work.read(_details, context, item)
 
     @router.get("/items/{item}/thumbnail", response_class=Response)
-    async def thumbnail(request: Request, item: int = ITEM) -> Response:
-        """A small JPEG. What an item shows never changes, so it may be kept for ever."""
-        return _kept(request, f'"t{item}"', await work.read(collection.thumbnail, item))
+    async def thumbnail(request: Request, item: int = ITEM, collection: str | None = OF) -> Response:
+        """A small JPEG."""
+        headers = _headers(context, f"t{item}", FOREVER if context.own(collection) else ASK)
+        return _jpeg(request, headers, await work.read(context.collection.thumbnail, item))
 
     @router.get("/items/{item}/view", response_class=Response)
-    async def view(request: Request, item: int = ITEM) -> Response:
+    async def view(request: Request, item: int = ITEM, collection: str | None = OF) -> Response:
         """The picture as a JPEG that every browser shows, at most 1600 pixels wide or high; of a shot the thumbnail."""
-        tag = f'"v{item}"'
-        if request.headers.get("if-none-match") == tag:
-            return Response(status_code=304, headers={"ETag": tag, "Cache-Control": FOREVER})
-        return _kept(request, tag, await work.read(_view, context, item))
+        headers = _headers(context, f"v{item}", FOREVER if context.own(collection) else ASK)
+        if request.headers.get("if-none-match") == headers["ETag"]:
+            return Response(status_code=304, headers=headers)
+        return _jpeg(request, headers, await work.read(_view, context, item))
 
     @router.get("/items/{item}/file", response_class=Response)
-    async def file(item: int = ITEM) -> Response:
-        """The file itself; parts of it by Range, as players of videos ask."""
-        path, kind, status = await work.read(_file, context, item)
-        shown = kind.startswith(("image/", "video/"))
-        return _OneRange(
-            path, media_type=kind, stat_result=status, filename=os.path.basename(path),
-            content_disposition_type="inline" if shown else "attachment",
-            headers={"Cache-Control": "private, max-age=3600"},
-        )  # fmt: skip
+    async def file(item: int = ITEM, collection: str | None = OF) -> Response:
+        """The file itself, while it is as it was indexed; parts of it by Range, as players of videos ask."""
+        headers = _headers(context, f"f{item}", HOUR if context.own(collection) else ASK)
+        return await work.read(_file_response, context, item, headers)
 
     @router.post("/upload", openapi_extra=IMAGE)
     async def upload(request: Request, region: str | None = None) -> dict[str, str]:
@@ -96,12 +91,15 @@ def media_routes(context: Context) -> APIRouter:
         if not request.headers.get("content-type", "").lower().startswith(("image/", "application/octet-stream")):
             raise Refused(415, "send the bytes of a picture, with a Content-Type of image/...")
         part = None if region is None else _region(region)
-        return {"picture": await work.write(_upload, context, await request.body(), part)}
+        key = await work.upload(_upload, context, await request.body(), part)
+        await work.upload(record_upload, context.collection, key, user_of(request), context.settings.uploads)
+        return {"picture": key}
 
     @router.get("/pictures/{key}/thumbnail", response_class=Response)
-    async def picture(request: Request, key: str = InPath(pattern=r"^[0-9A-Za-z_-]{1,100}$")) -> Response:
+    async def picture(request: Request, key: str = KEY, collection: str | None = OF) -> Response:
         """A picture that was sent, as a JPEG."""
-        return _kept(request, f'"p{key}"', await work.read(_picture, context, key))
+        headers = _headers(context, f"p{key}", FOREVER if context.own(collection) else ASK)
+        return _jpeg(request, headers, await work.read(_picture, context, key))
 
     return router
 
@@ -121,26 +119,28 @@ def _picture(context: Context, key: str) -> bytes:
         raise Refused(404, "there is no such picture; send it again") from None
 
 
-def _kept(request: Request, tag: str, data: bytes) -> Response:
-    """A JPEG that never changes, or a word that the browser has it."""
+def _headers(context: Context, tag: str, kept: str) -> dict[str, str]:
+    return {"ETag": f'"{context.id}-{tag}"', "Cache-Control": kept}
+
+
+def _jpeg(request: Request, headers: dict[str, str], data: bytes) -> Response:
+    """A JPEG, or a word that the browser has it."""
     if not data:
         raise Refused(404, "there is no picture of it")
-    headers = {"ETag": tag, "Cache-Control": FOREVER}
-    if request.headers.get("if-none-match") == tag:
+    if request.headers.get("if-none-match") == headers["ETag"]:
         return Response(status_code=304, headers=headers)
     return Response(data, media_type="image/jpeg", headers=headers)
 
 
 def _details(context: Context, number: int) -> dict[str, Any]:
     item = context.collection.items([number])[0]
-    roots = context.roots()
-    files = [
-        {
-            "name": os.path.basename(path), "folder": context.label(os.path.dirname(path), roots),
-            "there": os.path.isfile(path),
-        }
-        for path in item.paths
-    ]  # fmt: skip
+    roots, files = context.roots(), []
+    for indexed in files_of(context.collection, number):
+        folder, name = os.path.split(indexed.path)
+        opened = open_indexed(indexed, roots.values())
+        files.append({"name": name, "folder": context.label(folder, roots), "there": opened is not None})
+        if opened is not None:
+            opened.close()
     return {
         "id": item.id, "kind": item.kind, "files": files, "start": item.start, "end": item.end, "width": item.width,
         "height": item.height, "taken": item.taken, "faces": item.faces,
@@ -149,33 +149,37 @@ def _details(context: Context, number: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _file(context: Context, number: int) -> tuple[str, str, os.stat_result]:
-    """The file of an item: a path of the database, never one of a request."""
-    for path in context.collection.items([number])[0].paths:
-        try:
-            status = os.stat(path)
-            if not stat.S_ISREG(status.st_mode):
-                continue
-            with open(path, "rb") as file:
-                return path, sniff(file.read(16)), status
-        except OSError:
-            continue
-    raise Refused(404, "its file is not there any more; run 'rankloom index' to bring the collection up to date")
+def _file(context: Context, number: int) -> tuple[str, BinaryIO]:
+    """The name of a file of an item, and the file: a path of the database, never one of a request."""
+    roots = indexed_roots(context.collection)
+    for indexed in files_of(context.collection, number):
+        if (file := open_indexed(indexed, roots)) is not None:
+            return os.path.basename(indexed.path), file
+    raise Refused(404, "its file is gone, or not as it was indexed; bring the collection up to date: rankloom index")
+
+
+def _file_response(context: Context, number: int, headers: dict[str, str]) -> Response:
+    name, file = _file(context, number)
+    kind = sniff(file.read(16))
+    place = "inline" if kind.startswith(("image/", "video/")) else "attachment"
+    return OpenedFileResponse(file, media_type=kind, filename=name, content_disposition_type=place, headers=headers)
 
 
 def _view(context: Context, number: int) -> bytes:
     if context.collection.items([number])[0].kind == "shot":
         return context.collection.thumbnail(number)
-    path, _, _ = _file(context, number)
+    _, file = _file(context, number)
+    with file:
+        data = file.read(VIEW_BYTES)
     from PIL import Image
 
     try:
-        image = Image.fromarray(picture_reader().read(path, max_side=VIEW_SIDE))
+        image = Image.fromarray(picture_reader().read(data, max_side=VIEW_SIDE))
     except MediaError:
         return context.collection.thumbnail(number)
-    file = io.BytesIO()
-    image.save(file, "JPEG", quality=88)
-    return file.getvalue()
+    jpeg = io.BytesIO()
+    image.save(jpeg, "JPEG", quality=88)
+    return jpeg.getvalue()
 
 
 def _region(text: str) -> tuple[float, float, float, float]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hmac
-from hashlib import sha256
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -12,7 +10,8 @@ from rankloom import __version__
 from rankloom.collection.marks import count_marks
 from rankloom.server.context import Context
 from rankloom.server.errors import Refused
-from rankloom.server.guard import SESSION, USER, cookie, session_of, user_of
+from rankloom.server.guard import SESSION, USER, cookie, same, session_of, user_of
+from rankloom.server.health import DAMAGED, OK, REASONS
 from rankloom.server.schemas import TokenRequest
 
 
@@ -22,10 +21,13 @@ def session_routes(context: Context) -> APIRouter:
     work, settings = context.work, context.settings
 
     @router.get("/health")
-    async def health() -> dict[str, str]:
-        """Whether the server answers and can read the collection."""
-        await work.read(len, context.collection)
-        return {"status": "ok", "version": __version__}
+    async def health(response: Response) -> dict[str, str]:
+        """Whether the server answers, can read the collection ("damaged" if not) and has room ("disk full" if not)."""
+        status = await work.read(context.health.check)
+        if status == DAMAGED:
+            response.status_code = 503
+        about = {"status": status, "version": __version__}
+        return about if status == OK else {**about, "error": REASONS[status]}
 
     @router.get("/metrics", response_class=Response)
     async def metrics() -> Response:
@@ -35,25 +37,27 @@ def session_routes(context: Context) -> APIRouter:
     @router.get("/session")
     async def session(request: Request) -> dict[str, Any]:
         """Whether this client may ask, and what it may do."""
-        given = request.cookies.get(SESSION, "").encode()
-        token, user = settings.token, user_of(request)
-        known = token is None or hmac.compare_digest(session_of(token, user).encode(), given)
-        return {"authorized": known, "read_only": settings.read_only, "version": __version__}
+        token, given = settings.token, request.cookies.get(SESSION, "")
+        return _session(context, token is None or same(given, session_of(token, user_of(request))))
 
     @router.post("/session")
     async def sign_in(asked: TokenRequest, request: Request, response: Response) -> dict[str, Any]:
         """Give the token once; the browser then keeps a cookie that proves it."""
         token = settings.token
         if token is not None:
-            given, expected = (sha256(text.encode("utf-8", "replace")).digest() for text in (asked.token, token))
-            if not hmac.compare_digest(given, expected):
+            if not same(asked.token, token):
                 raise Refused(401, "this is not the token")
             user, secure = user_of(request), request.url.scheme == "https"
             response.headers.append("Set-Cookie", cookie(USER, user, secure))
             response.headers.append("Set-Cookie", cookie(SESSION, session_of(token, user), secure))
-        return {"authorized": True, "read_only": settings.read_only, "version": __version__}
+        return _session(context, known=True)
 
     return router
+
+
+def _session(context: Context, known: bool) -> dict[str, Any]:
+    about = {"read_only": context.settings.read_only, "version": __version__, "collection": context.id}
+    return {"authorized": known, **about}
 
 
 def _metrics(context: Context) -> str:

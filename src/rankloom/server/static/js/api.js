@@ -1,7 +1,9 @@
 // The server's API: it answers with data or throws; and it says when the server goes away, is back,
 // or wants its token.
 
-/** @import { Api } from "./types.js" */
+import { currentCollection, setCollection } from "./addresses.js";
+
+/** @import { Api, Session } from "./types.js" */
 
 /** An answer that is no success; `status` is 0 if there was none. */
 export class ApiError extends Error {
@@ -31,6 +33,8 @@ const emit = (event) => { for (const listener of listeners[event]) listener(); }
 async function request(method, path, body) {
   /** @type {Record<string, string>} */
   const headers = { "X-Rankloom": "1" };
+  // A page that was loaded before the server got another collection must not mark the items of that one.
+  if (currentCollection()) headers["X-Rankloom-Collection"] = currentCollection();
   let data = body;
   if (body !== undefined && !(body instanceof Blob)) {
     headers["Content-Type"] = "application/json";
@@ -78,10 +82,17 @@ export const post = async (path, body) => (await request("POST", path, body)).js
 /** @param {string} path @param {string} name */
 const remove = async (path, name) => (await request("DELETE", `${path}/${encodeURIComponent(name)}`)).json();
 
+/** The session; what the page shows from now on is of its collection. @param {Promise<Session>} asked */
+async function known(asked) {
+  const session = await asked;
+  setCollection(session.collection);
+  return session;
+}
+
 /** @type {Api} */
 export const api = {
-  session: () => get("session"),
-  signIn: (token) => post("session", { token }),
+  session: () => known(get("session")),
+  signIn: (token) => known(post("session", { token })),
   collection: () => get("collection"),
   suggestions: () => get("examples"),
   errors: () => get("errors"),

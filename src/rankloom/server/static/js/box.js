@@ -1,6 +1,7 @@
 // The search box: words, and chips for pictures, items and a concept.
 
-import { $, h, iconButton, put, thumbnail } from "./dom.js";
+import { picture as pictureAddress, thumbnail } from "./addresses.js";
+import { $, h, iconButton, put } from "./dom.js";
 import { WEIGHTS } from "./query.js";
 
 /** @import { Example, Query, State, Store } from "./types.js" */
@@ -89,7 +90,7 @@ export class Box {
         "aria-label": `${against ? "Not like" : "Like"} ${name}; press to turn round`,
         onclick: () => weigh(-weight),
       }, against ? "−" : "+"),
-      h("img", { src: item ? thumbnail(item) : `/api/pictures/${picture}/thumbnail`, alt: name }),
+      h("img", { src: item ? thumbnail(item) : pictureAddress(picture ?? ""), alt: name }),
       size.element,
       remover(name, () => { replace(); this.text.focus(); }));
   }

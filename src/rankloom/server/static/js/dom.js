@@ -94,9 +94,6 @@ export async function attempt(action) {
   }
 }
 
-/** @param {number} item */
-export const thumbnail = (item) => `/api/items/${item}/thumbnail`;
-
 /** Whether the user wants no motion. */
 export const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 

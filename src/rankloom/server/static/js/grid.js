@@ -1,6 +1,7 @@
 // The grid of results: rows of pictures, of which only those near the window exist in the document.
 
-import { calm, h, icon, put, thumbnail } from "./dom.js";
+import { thumbnail } from "./addresses.js";
+import { calm, h, icon, put } from "./dom.js";
 import { clock, date, number } from "./format.js";
 import { isRight, isWrong } from "./marking.js";
 import { layOut, ratio, rowAt, rowOf, sameRow, vertical } from "./rows.js";

@@ -1,6 +1,7 @@
 // The tray of marks: what was said about this search, and what would be good to mark next.
 
-import { button, errorLine, h, icon, iconButton, put, thumbnail } from "./dom.js";
+import { thumbnail } from "./addresses.js";
+import { button, errorLine, h, icon, iconButton, put } from "./dom.js";
 import { count } from "./format.js";
 import { isList } from "./query.js";
 

@@ -1,6 +1,7 @@
 // What stands there before the first search, and when there is nothing to show: always with a next step.
 
-import { $, button, errorLine, h, put, thumbnail } from "./dom.js";
+import { thumbnail } from "./addresses.js";
+import { $, button, errorLine, h, put } from "./dom.js";
 import { isList } from "./query.js";
 
 /** @import { ApiError } from "./api.js" */

@@ -109,7 +109,7 @@ export interface SavedSearch { name: string; query: Partial<Query> }
 
 export interface Suggestions { words: { item: number; text: string }[]; items: number[] }
 
-export interface Session { authorized: boolean; read_only: boolean; version: string }
+export interface Session { authorized: boolean; read_only: boolean; version: string; collection: string }
 
 /** Everything that the views of the search draw. */
 export interface State {

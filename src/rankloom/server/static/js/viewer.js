@@ -1,6 +1,7 @@
 // One item large: the picture, or just its shot of the video; its other shots; what is known of it.
 
-import { $, button, errorLine, h, iconButton, put, thumbnail } from "./dom.js";
+import { file, thumbnail, view } from "./addresses.js";
+import { $, button, errorLine, h, iconButton, put } from "./dom.js";
 import { clock, date, table } from "./format.js";
 import { isRight, isWrong } from "./marking.js";
 import { isList } from "./query.js";
@@ -11,7 +12,7 @@ const SOURCES = table({
   caption: "Caption", embedded: "In the file", sidecar: "Beside the file", subtitle: "Subtitle",
   tag: "Automatic",
 });
-const GONE = "It was deleted or moved. "
+const GONE = "It was deleted, moved or changed since it was indexed. "
   + "Look for changes in the tab Collection to bring the collection up to date.";
 
 export class Viewer {
@@ -181,10 +182,10 @@ export class Viewer {
     const same = this.dialog.querySelector(".stage > *");
     if (same?.dataset.item === String(hit.id)) return same;
     if (hit.kind === "shot") return shotPlayer(hit);
-    return h("img", { src: `/api/items/${hit.id}/view`, alt: hit.caption || hit.name, "data-item": hit.id });
+    return h("img", { src: view(hit.id), alt: hit.caption || hit.name, "data-item": hit.id });
   }
 
-  /** In place of a picture whose file was deleted or moved. */
+  /** In place of a picture whose file was deleted, moved or changed. */
   gone() {
     const { hit, item } = this;
     const paths = (item?.files ?? []).map(({ folder, name }) => `${folder}/${name}`);
@@ -206,7 +207,7 @@ export class Viewer {
       ...texts.map(({ source, text }) => [SOURCES[source] ?? source, text]),
       ["Copies", copies > 1 ? String(copies) : ""],
       ["Original", this.isGone() ? "" : h("a", {
-        href: `/api/items/${hit.id}/file`, target: "_blank", rel: "noreferrer",
+        href: file(hit.id), target: "_blank", rel: "noreferrer",
       }, "open the file")],
     ];
     return h("dl", {}, rows.filter(([, value]) => value)
@@ -231,7 +232,7 @@ export class Viewer {
 function shotPlayer({ id, start, end, caption, name }) {
   // The fragment asks for just the shot; the listeners make sure of it in every browser.
   const video = h("video", {
-    src: `/api/items/${id}/file#t=${start},${end}`, poster: thumbnail(id), controls: true, autoplay: true,
+    src: `${file(id)}#t=${start},${end}`, poster: thumbnail(id), controls: true, autoplay: true,
     playsinline: true, "data-item": id, "aria-label": caption || name,
   });
   video.muted = true;

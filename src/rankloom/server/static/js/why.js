@@ -1,6 +1,7 @@
 // "Why here": what each expert, neighbour and mark added to a score; and why one item is above another.
 
-import { errorLine, h, put, thumbnail } from "./dom.js";
+import { thumbnail } from "./addresses.js";
+import { errorLine, h, put } from "./dom.js";
 import { expertName, grouped, number, partGroup, signed, sum } from "./format.js";
 import { asked, isList } from "./query.js";
 

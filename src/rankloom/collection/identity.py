@@ -1,0 +1,44 @@
+"""What tells a collection from every other one, so that nobody takes the items of one for those of another."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sqlite3
+from contextlib import suppress
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from rankloom.collection._schema import BUSY_SECONDS
+
+if TYPE_CHECKING:
+    from rankloom.collection.collection import Collection
+
+_KEY = "id"
+_FIRST = 100  # items that stand for a collection without an id
+
+
+def make_id(db: sqlite3.Connection) -> None:
+    """Give a collection its id, unless it has one. Where nothing can be written now, the next who opens it does it."""
+    if db.execute("SELECT 1 FROM meta WHERE key = ?", (_KEY,)).fetchone() is not None:
+        return
+    db.execute("PRAGMA busy_timeout = 0")  # who only wants to read does not wait for a writer
+    with suppress(sqlite3.OperationalError):
+        db.execute("INSERT OR IGNORE INTO meta VALUES (?, ?)", (_KEY, secrets.token_hex(16)))
+    db.execute(f"PRAGMA busy_timeout = {round(1000 * BUSY_SECONDS)}")
+
+
+def drop_id(db: sqlite3.Connection) -> None:
+    """Let a rebuilt database get a new id: the numbers of its items may not mean what they meant."""
+    db.execute("DELETE FROM meta WHERE key = ?", (_KEY,))
+
+
+def collection_id(collection: Collection) -> str:
+    """16 hexadecimal digits that another collection, or a copy in another folder, does not have.
+
+    One that never got an id, on a medium that cannot be written, is known by its first items.
+    """
+    row = collection.db.execute("SELECT value FROM meta WHERE key = ?", (_KEY,)).fetchone()
+    if row is None:
+        row = collection.db.execute("SELECT hash FROM items ORDER BY id LIMIT ?", (_FIRST,)).fetchall()
+    return sha256(f"{os.path.realpath(collection.folder)}\n{row}".encode("utf-8", "surrogateescape")).hexdigest()[:16]

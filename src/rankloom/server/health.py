@@ -1,0 +1,52 @@
+"""Whether the collection can be read and written, as far as the server has noticed."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Callable
+
+from rankloom.collection import Collection, DamagedCollection
+
+OK, DISK_FULL, DAMAGED = "ok", "disk full", "damaged"
+REASONS = {
+    DISK_FULL: "the disk of the server is full, so nothing can be stored; make room there, then try again",
+    DAMAGED: "the collection is damaged; on the server, run: rankloom verify",
+}
+LEAST_FREE = 2_000_000  # bytes; a mark needs a few thousand
+
+
+class Health:
+    """The state of a collection: what its last failure was, and how much room its disk has.
+
+    Parameters
+    ----------
+    collection : what is served.
+    read_only : whether it is never written to, so that room does not matter.
+    free : the bytes that its disk has room for.
+    """
+
+    def __init__(self, collection: Collection, *, read_only: bool, free: Callable[[], int] | None = None):
+        self._collection, self._read_only = collection, read_only
+        self._free = free or (lambda: shutil.disk_usage(collection.folder).free)
+        self._status = OK
+
+    def failed(self, status: str) -> None:
+        """Remember what went wrong; damage stays until the server is started again, after a repair."""
+        if self._status != DAMAGED:
+            self._status = status
+
+    def wrote(self) -> None:
+        """Something was stored: the disk is not full, or no more."""
+        if self._status == DISK_FULL:
+            self._status = OK
+
+    def check(self) -> str:
+        """How it is now."""
+        try:
+            len(self._collection)
+        except (sqlite3.DatabaseError, DamagedCollection):
+            self.failed(DAMAGED)
+        if self._status == OK and not self._read_only and self._free() < LEAST_FREE:
+            return DISK_FULL
+        return self._status
