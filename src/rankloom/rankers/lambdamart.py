@@ -74,6 +74,7 @@ class LambdaMART(Ranker):
     __metadata_request__fit = {"qid": True, "sample_weight": metadata_routing.UNUSED}  # noqa: RUF012
 
     grades_are_ordinal = False
+    feature_range = (1e-30, 1e299)  # LightGBM takes numbers below 1e-35 for 0, and 1e300 for infinity
 
     def __init__(
         self,
