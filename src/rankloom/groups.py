@@ -135,6 +135,44 @@ def check_finite(array: FloatArray, name: str) -> None:
     raise ValueError(f"{name} contains {_spell(array[row, column])} in row {row}, column {column}")
 
 
+def check_largest(rows: FloatArray, most: float, who: str) -> None:
+    """Raise a ValueError that names the column whose values are beyond what a ranker can compute with."""
+    flat = rows.ravel()
+    with np.errstate(over="ignore"):
+        if flat @ flat <= most * most:  # one fast pass; only a sum that is large goes on to the exact test
+            return
+    column, value = _first(_largest(rows) > most, rows)
+    if column >= 0:
+        raise ValueError(
+            f"X has values up to {value:.3g} in column {column}, {who} computes with at most {most:g}; "
+            "divide the column by a constant"
+        )
+
+
+def check_least(rows: FloatArray, least: float, who: str) -> None:
+    """Raise a ValueError that names the column whose values are so small that a ranker would lose them; 0 is fine."""
+    largest = _largest(rows)
+    column, value = _first((largest > 0) & (largest < least), rows)
+    if column >= 0:
+        raise ValueError(
+            f"X has no value beyond {value:.3g} in column {column}, {who} computes with at least {least:g}; "
+            "multiply the column by a constant"
+        )
+
+
+def _largest(rows: FloatArray) -> FloatArray:
+    """The largest absolute value of each column, without a copy of the rows."""
+    return np.asarray(np.maximum(rows.max(axis=0, initial=0.0), -rows.min(axis=0, initial=0.0)))
+
+
+def _first(bad: NDArray[np.bool_], rows: FloatArray) -> tuple[int, float]:
+    """The first bad column and its largest absolute value; -1 where there is none."""
+    if not bad.any():
+        return -1, 0.0
+    column = int(np.argmax(bad))
+    return column, float(np.abs(rows[:, column]).max())
+
+
 def _spell(value: float) -> str:
     return "NaN" if np.isnan(value) else "infinity (inf)"
 

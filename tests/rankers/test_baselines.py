@@ -133,3 +133,9 @@ def test_nothing_to_learn_from(ranker):
     scores = ranker.predict([[1.0, 2.0], [1.0, 2.0]])
     assert scores[0] == scores[1]
     assert np.isfinite(scores).all()
+
+
+def test_rows_too_large_to_be_scored_name_the_column():
+    ranker = NaiveBayesRanker().fit([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0]], [0, 1, 1])
+    with pytest.raises(ValueError, match=r"the value 1e\+200 in column 1, "):
+        ranker.predict([[0.0, 1.0], [0.0, 1e200]])

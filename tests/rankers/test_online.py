@@ -131,7 +131,7 @@ def test_full_covariance_is_the_same_bits_in_pieces_and_anywhere_in_memory(d):
         )
         for start in range(0, len(pairs), piece):
             part = pairs[start : start + piece]
-            _kernels.stream.confidence_full(shifted(X, places), part, 1.0, w, drag, sums, covariance, reference)
+            _kernels.stream.confidence_full(shifted(X, places), part, 1.0, np.inf, w, drag, sums, covariance, reference)
         for array, name in ((w, "last_coef_"), (drag, "drag_"), (sums, "sums_"), (covariance, "covariance_")):
             assert array.tobytes() == getattr(expected, name).tobytes()
 
@@ -359,3 +359,20 @@ def test_report_reads_well():
     assert "300 preferences" in text
     assert "<=" in text
     assert "no inequality" in OnlineConfidenceRanker().partial_fit_triplets(X, pairs).report().guarantee
+
+
+def test_a_preference_beyond_the_range_names_the_column_and_keeps_what_was_learned():
+    rows = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1e200]])
+    for ranker in (OnlinePerceptronRanker(), OnlineConfidenceRanker(), OnlineConfidenceRanker(full=False)):
+        with pytest.raises(ValueError, match=r"up to 1e\+200 in column 1, .*; learned from the 1 preferences before"):
+            ranker.partial_fit_triplets(rows, np.array([[0, 1], [0, 2]]))
+        assert ranker.report().n_preferences == 1
+        assert ranker.coef_[0] > 0 > ranker.coef_[1]
+
+
+def test_a_batch_of_tiny_values_is_no_error():
+    # A stream has no last batch: what is tiny here may be ordinary in the next one.
+    ranker = OnlinePassiveAggressiveRanker().partial_fit([[1e-310], [0.0]], [1, 0])
+    assert ranker.partial_fit([[1.0], [0.0]], [1, 0]).coef_[0] > 0
+    with pytest.raises(ValueError, match=r"no value beyond 1e-310 in column 0"):
+        OnlinePassiveAggressiveRanker().fit([[1e-310], [0.0]], [1, 0])

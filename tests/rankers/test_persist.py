@@ -61,9 +61,8 @@ def test_round_trip(ranker, named, tmp_path):
     assert type(back) is type(ranker)
     assert back.get_params() == ranker.get_params()
     assert set(vars(back)) == set(vars(ranker))
-    probe = np.random.default_rng(0).normal(size=(50, 4)) * np.logspace(-200, 200, 50)[:, None] if not named else rows
-    with np.errstate(over="ignore", invalid="ignore"):
-        np.testing.assert_array_equal(back.predict(probe), ranker.predict(probe))  # bit by bit
+    probe = np.random.default_rng(0).normal(size=(50, 4)) * np.logspace(-140, 140, 50)[:, None] if not named else rows
+    np.testing.assert_array_equal(back.predict(probe), ranker.predict(probe))  # bit by bit
     assert back.n_features_in_ == 4
     assert back.n_queries_ == 6
     if named:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import inspect
 import tempfile
+import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -159,6 +160,43 @@ def _check_bad_number(ranker: Ranker, data: RankingData, bad: float) -> None:
         _assert_raises(lambda: clone(ranker).fit(data.X, data.y, qid=data.qid, **weights), "row 7")
 
 
+def check_feature_size(ranker: Ranker) -> None:
+    """Features of any size are ranked as they would be in other units, or refused with the number of the column.
+
+    A ranker that warns may rank worse. An l1 penalty is right to drop small features, smoothing over a list to drown
+    small scores.
+    """
+    data = _problem(n_queries=20)
+    usual = _quality(ranker, data)
+    drops_small = ranker.list_aware or getattr(ranker, "penalty", None) == "l1"
+    for size in (1e-310, 1e-150, *(() if drops_small else (1e-99, 1e-29)), 1e29, 1e99, 1e150, 1e300):
+        reached = _quality(ranker, RankingData(size * data.X, data.y, data.qid))
+        # Rows that are held out depend on the bits of the features, so AP is never quite the same.
+        worse = reached is not None and usual is not None and reached < 0.7 * usual
+        assert not worse, f"AP is {reached} with features of size {size:g}, {usual} with those of size 1"
+    for size in (1e-310, 1e300):
+        X = data.X.copy()
+        X[:, 3] *= size
+        _quality(ranker, RankingData(X, data.y, data.qid), column=3)
+
+
+def _quality(ranker: Ranker, data: RankingData, column: int = 0) -> float | None:
+    """The mean AP of the training rows; None with a warning, or with an error that names the column."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            scores = clone(ranker).fit(data.X, data.y, qid=data.qid).predict(data.X, qid=data.qid)
+        except ValueError as error:
+            message: str | None = str(error)
+        else:
+            message = None
+    if message is not None:
+        assert f"in column {column}," in message, f"the error should name column {column}: {message}"
+        return None
+    assert np.isfinite(scores).all(), "predict gave a score that is not finite"
+    return None if said else evaluate(data.y, scores, data.qid, "AP")["AP"]
+
+
 def _assert_raises(call: Callable[[], Any], part: str) -> None:
     message = None
     try:
@@ -280,6 +318,7 @@ RANKER_CHECKS: tuple[Callable[[Ranker], None], ...] = (
     check_query_constant,
     check_sample_weight,
     check_bad_input,
+    check_feature_size,
     check_beats_uniform,
     check_rank_consistency,
     check_reproducible,

@@ -74,12 +74,6 @@ def state_of(collection: Collection) -> State:
     )
 
 
-def change_counter(collection: Collection) -> tuple[int, ...]:
-    """Another value after each change of the database, by this thread's connection or by others."""
-    db = collection.db
-    return db.execute("PRAGMA data_version").fetchone()[0], db.total_changes, id(db)
-
-
 @contextmanager
 def reading(collection: Collection) -> Iterator[None]:
     """All that is read inside is of one moment."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.collection import Collection
-from rankloom.collection.contents import State, change_counter, face_counts, reading, state_of
+from rankloom.collection.contents import State, counters, face_counts, reading, state_of
 from rankloom.collection.query import Query
 from rankloom.collection.settings import encoders_of
 from rankloom.collection.statistics import CorpusStatistics, corpus_statistics
@@ -211,18 +211,17 @@ class SnapshotSource:
     def __init__(self, collection: Collection):
         self._collection = collection
         self._lock = threading.Lock()
-        self._checked = threading.local()  # by each thread, whose connection counts changes for itself
         self._latest: Snapshot | None = None
 
     def current(self) -> Snapshot:
         """What is in the collection now."""
-        change = change_counter(self._collection)  # before the state: what is committed in between is seen next time
         latest = self._latest
-        if latest is not None and getattr(self._checked, "at", None) == (change, latest.state):
+        if latest is not None and self._holds(latest):
             return latest
         with self._lock:
-            if self._latest is None or self._latest.state != state_of(self._collection):
+            if self._latest is None or not self._holds(self._latest):
                 self._latest = take_snapshot(self._collection, self._latest)
-            latest = self._latest
-        self._checked.at = (change, latest.state)
-        return latest
+            return self._latest
+
+    def _holds(self, snapshot: Snapshot) -> bool:
+        return snapshot.state.changes == counters(self._collection).contents

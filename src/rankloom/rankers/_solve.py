@@ -125,6 +125,9 @@ def smoothed_newton(smoothed: Callable[[float], HingeRisk], ridge: FloatArray, t
             best = best._replace(w=w, objective=primal)
         gap = max(best.objective - lower, 0.0)
         best = best._replace(n_iter=iteration, gap=gap, converged=gap <= tol * best.objective)
+        if best.converged and not best.w.any():
+            # Small features gain less than the tolerance; the step still orders rows, where zero weights would not.
+            best = best._replace(w=-step)
         if best.converged:
             break
         moved = line_search(risk, ridge, w, value, step, decrement)

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from rankloom.core import FloatArray, IntArray
 from rankloom.evaluation import metrics
 from rankloom.features import Features
-from rankloom.groups import Groups, check_finite, check_grades, check_weights, group_rows
+from rankloom.groups import Groups, check_finite, check_grades, check_largest, check_least, check_weights, group_rows
 from rankloom.rankers import _persist
 
 Weights = Mapping[Hashable, float] | ArrayLike | None
@@ -38,6 +38,9 @@ class Problem(NamedTuple):
     query_weight: FloatArray
 
 
+ANY_SIZE = (0.0, np.inf)  # the `feature_range` of rankers that only compare, or scale features themselves
+
+
 class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
     """Base class: `fit(X, y, qid=...)`, `predict(X)`, `score(X, y, qid=...)`, `save(path)`.
 
@@ -46,7 +49,8 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
     that orders all pairs of two grades alone can never get a weight against it, `learns_in_order` whether the order of
     the queries matters (that of the rows within a query never does), `grades_are_ordinal` whether only the order and
     the proportions of grades matter, not their size, `list_aware` whether a score depends on the other rows of its
-    query.
+    query. `feature_range` are the least and the greatest size of a feature that the ranker can compute with: `fit`
+    refuses a column whose largest absolute value is outside.
     """
 
     # scikit-learn's metadata routing hands qid to fit, predict and score without set_fit_request(...).
@@ -59,6 +63,7 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
     learns_in_order: bool = False
     grades_are_ordinal: bool = True
     list_aware: bool = False
+    feature_range: tuple[float, float] = (1e-100, 1e100)  # squares, and sums of them, are then ordinary numbers
 
     def fit(
         self,
@@ -80,6 +85,8 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
         query_weight : mapping from qid to weight, or one value per row that is constant within each query.
         """
         rows = self._check_rows(X, reset=True)
+        check_largest(rows, self.feature_range[1], type(self).__name__)
+        check_least(rows, self.feature_range[0], type(self).__name__)
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         groups = group_rows(qid, len(rows))
@@ -98,7 +105,9 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
         if isinstance(X, Features):
             validate_data(self, X, reset=False, skip_check_array=True)
             return self._predict_lazy(X, qid)
-        return self._predict(self._check_rows(X, reset=False), qid)
+        rows = self._check_rows(X, reset=False)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._check_scores(self._predict(rows, qid), rows)
 
     def score(
         self,
@@ -147,6 +156,16 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
         )
         check_finite(rows, "X")
         return rows
+
+    def _check_scores(self, scores: FloatArray, rows: FloatArray) -> FloatArray:
+        """Refuse rows that are too large to be scored."""
+        if not np.isfinite(scores).all():
+            bad = rows[int(np.argmin(np.isfinite(scores)))]
+            raise ValueError(
+                f"X has the value {np.abs(bad).max():.3g} in column {np.abs(bad).argmax()}, with which the score is "
+                "not a finite number; divide the column by a constant before fit and predict"
+            )
+        return scores
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -11,7 +11,7 @@ from rankloom.core import FloatArray
 from rankloom.evaluation.metrics import evaluate_queries, parse_metric
 from rankloom.groups import Preferences, check_number, preferences
 from rankloom.rankers import _kernels
-from rankloom.rankers.base import LinearRanker, Problem, Ranker, warn_nothing_to_learn
+from rankloom.rankers.base import ANY_SIZE, LinearRanker, Problem, Ranker, warn_nothing_to_learn
 from rankloom.rankers.margin import unit_grades
 
 
@@ -29,6 +29,8 @@ class UniformCombination(LinearRanker):
     >>> UniformCombination().fit([[0.0, 2.0], [4.0, 1.0]], [0, 1]).predict([[1.0, 3.0]]).tolist()
     [2.0]
     """
+
+    feature_range = ANY_SIZE
 
     def _fit(self, problem: Problem) -> None:
         n_features = problem.X.shape[1]
@@ -64,6 +66,8 @@ class BestFeature(LinearRanker):
     >>> BestFeature().fit(X, [0, 1, 2, 0, 0, 1], qid=[1, 1, 1, 2, 2, 2]).coef_.tolist()
     [0.0, -1.0]
     """
+
+    feature_range = ANY_SIZE
 
     def __init__(self, metric: str = "pairs", *, policy: str = "trec", n_splits: int = 5, random_state: Any = 0):
         self.metric = metric

@@ -24,7 +24,7 @@ from rankloom.rankers import _kernels
 from rankloom.rankers._boosting import LARGEST, PairWeights, distinct, feature_prices, shares, truncated
 from rankloom.rankers._canonical import hold_out, subset
 from rankloom.rankers._thresholds import Thresholds
-from rankloom.rankers.base import AdditiveRanker, Problem, Weights, warn_nothing_to_learn
+from rankloom.rankers.base import ANY_SIZE, AdditiveRanker, Problem, Weights, warn_nothing_to_learn
 
 _NO_GAIN = 1e-12
 FARTHEST = 1e100
@@ -87,6 +87,8 @@ class RankBoost(AdditiveRanker):
     >>> bool(ranker.score(X, y, qid) > 0.5)
     True
     """
+
+    feature_range = ANY_SIZE
 
     def __init__(
         self,

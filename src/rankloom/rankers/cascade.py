@@ -18,7 +18,7 @@ from rankloom.features import Features, check_costs
 from rankloom.groups import check_number, preferences
 from rankloom.rankers._canonical import hold_out, subset
 from rankloom.rankers._cascade_rows import HeldRows
-from rankloom.rankers.base import AdditiveRanker, Problem, Ranker, warn_nothing_to_learn
+from rankloom.rankers.base import ANY_SIZE, AdditiveRanker, Problem, Ranker, warn_nothing_to_learn
 from rankloom.rankers.boost import RankBoost
 
 _HALVINGS = 5
@@ -116,6 +116,11 @@ class SoftCascade(Ranker):
         self.costs = costs
         self.holdout = holdout
         self.random_state = random_state
+
+    @property
+    def feature_range(self) -> tuple[float, float]:  # type: ignore[override]
+        """That of the ranker."""
+        return self.ranker.feature_range if isinstance(self.ranker, Ranker) else ANY_SIZE
 
     def fit(self, X: ArrayLike, y: ArrayLike, qid: Any = None) -> Self:  # type: ignore[override]
         """Place the cut-offs by graded rows that the ranker was not fitted on.

@@ -167,6 +167,9 @@ class ContentAwareRanker(Ranker):
                 fit = min(fit, self._finish(risk, fit.w), key=lambda fit: fit.gap)
         else:
             fit = cutting_planes(risk, first, self.tol, self.max_passes, n_slacks=self.slacks == "n")
+        if fit.gap <= self.tol * fit.objective and not fit.w.any():
+            # Small features gain less than the tolerance; a step still orders rows, where zero weights would not.
+            fit = fit._replace(w=-risk.value_gradient(fit.w)[1])
         self._store(fit, risk, columns)
 
     def _finish(self, risk: ContentRisk, start: FloatArray) -> Fit:

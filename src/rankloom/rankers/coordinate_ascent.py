@@ -71,6 +71,7 @@ class CoordinateAscent(LinearRanker):
 
     query_shift_invariant = True
     grades_are_ordinal = False
+    feature_range = (1e-153, 1e153)  # proportions of weights are then ordinary numbers
 
     def __init__(
         self,

@@ -12,7 +12,7 @@ from rankloom.features import Features
 from rankloom.groups import Preferences, check_choice, check_count, check_number, preferences
 from rankloom.rankers import _kernels
 from rankloom.rankers._boosting import LARGEST, PairWeights, distinct, feature_prices, shares, truncated
-from rankloom.rankers.base import Problem, Ranker, warn_nothing_to_learn
+from rankloom.rankers.base import ANY_SIZE, Problem, Ranker, warn_nothing_to_learn
 
 # Where the values of a feature lie, from the least to the greatest of the training rows.
 RANGES = {"unit": (0.0, 1.0), "centred": (-0.5, 0.5), "paper": (-1.0, 1.0)}
@@ -91,6 +91,8 @@ class ImbalancedRankBoost(Ranker):
     survivors_: FloatArray
     objectives_: FloatArray
     log_losses_: FloatArray
+
+    feature_range = ANY_SIZE
 
     def __init__(
         self,

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state, metadata_routing
 from rankloom.core import FloatArray, IntArray
 from rankloom.groups import preferences
 from rankloom.rankers._canonical import canonical
+from rankloom.rankers._tree_text import OBJECTIVES, checked_text
 from rankloom.rankers.base import Problem, Ranker, Weights, warn_nothing_to_learn
 
 LONGEST_LIST = 10_000  # LightGBM refuses a longer one
@@ -74,6 +75,7 @@ class LambdaMART(Ranker):
     __metadata_request__fit = {"qid": True, "sample_weight": metadata_routing.UNUSED}  # noqa: RUF012
 
     grades_are_ordinal = False
+    feature_range = (1e-30, 1e299)  # LightGBM takes numbers below 1e-35 for 0, and 1e300 for infinity
 
     def __init__(
         self,
@@ -153,13 +155,17 @@ class LambdaMART(Ranker):
     def _predict(self, X: FloatArray, qid: Any) -> FloatArray:
         if not self.model_:
             return np.zeros(len(X))
-        return np.asarray(_booster(self.model_).predict(X, num_threads=self.n_jobs), dtype=np.float64)
+        booster = _booster(self.model_, X.shape[1])
+        return np.asarray(booster.predict(X, num_threads=self.n_jobs), dtype=np.float64)
 
     def _check_parameters(self) -> None:
         if not 2 <= self.max_list <= LONGEST_LIST:
             raise ValueError(f"max_list must be from 2 to {LONGEST_LIST}, LightGBM's limit, got {self.max_list!r}")
         if self.n_estimators < 1:
             raise ValueError(f"n_estimators must be at least 1, got {self.n_estimators!r}")
+        options = self.options or {}
+        if options.get("objective", "lambdarank") not in OBJECTIVES or options.get("linear_tree"):
+            raise ValueError(f"options may choose the objective {' or '.join(OBJECTIVES)} and no linear_tree")
 
 
 def _lightgbm() -> Any:
@@ -172,8 +178,8 @@ def _lightgbm() -> Any:
 
 # Kept by its text and not with the ranker, whose state is the text alone.
 @lru_cache(maxsize=16)
-def _booster(model: str) -> Any:
-    return _lightgbm().Booster(model_str=model)
+def _booster(model: str, n_features: int) -> Any:
+    return _lightgbm().Booster(model_str=checked_text(model, n_features))
 
 
 def _labels(y: FloatArray) -> tuple[IntArray, list[int] | None]:

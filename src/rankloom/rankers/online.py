@@ -27,7 +27,7 @@ class _FirstOrderRanker(OnlineRanker):
     def _learn(self, X: Any, pairs: IntArray) -> None:
         kind, rate, decay = self._step()
         bad = _kernels.stream.first_order(
-            X, pairs, kind, rate, decay, self.last_coef_, self.drag_, self.sums_, self.reference_
+            X, pairs, kind, rate, decay, self._most, self.last_coef_, self.drag_, self.sums_, self.reference_
         )
         self._settle(X, pairs, bad)
 
@@ -224,6 +224,8 @@ class OnlineConfidenceRanker(OnlineRanker):
     [0.333, -0.333]
     """
 
+    feature_range = (1e-100, 1e7)  # from identity on, a covariance has no digits left along larger differences
+
     def __init__(
         self,
         r: float = 1.0,
@@ -253,8 +255,9 @@ class OnlineConfidenceRanker(OnlineRanker):
     def _learn(self, X: Any, pairs: IntArray) -> None:
         check_number("r", self.r, open_below=True)
         kernel = _kernels.stream.confidence_full if self.full else _kernels.stream.confidence_diagonal
+        sums, reference = self.sums_, self.reference_
         bad = kernel(
-            X, pairs, float(self.r), self.last_coef_, self.drag_, self.sums_, self.covariance_, self.reference_
+            X, pairs, float(self.r), self._most, self.last_coef_, self.drag_, sums, self.covariance_, reference
         )
         self._settle(X, pairs, bad)
 

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state, metadata_routing
 from sklearn.utils.validation import check_is_fitted
 
 from rankloom.core import FloatArray, IntArray
-from rankloom.groups import check_grades, check_number, group_rows
+from rankloom.groups import check_grades, check_largest, check_number, group_rows
 from rankloom.rankers import _kernels
 from rankloom.rankers.base import LinearRanker, Problem
 from rankloom.rankers.pairs import query_pairs
@@ -101,6 +101,7 @@ class OnlineRanker(LinearRanker):
         X, y, qid : as in `fit`.
         """
         rows = self._check_rows(X, reset=not hasattr(self, "coef_"))
+        check_largest(rows, self.feature_range[1], type(self).__name__)
         grades = check_grades(y, len(rows))
         groups = group_rows(qid, len(rows))
         self._begin(rows.shape[1])
@@ -211,14 +212,25 @@ class OnlineRanker(LinearRanker):
             if len(pairs):
                 self._learn(X, rows[pairs])
 
+    @property
+    def _most(self) -> float:
+        """The largest squared norm of a difference of rows of which every feature is within its range."""
+        return 4.0 * len(self.last_coef_) * self.feature_range[1] ** 2
+
     def _settle(self, X: Any, pairs: IntArray, bad: int) -> None:
         """Refuse a bad row, or set the weights."""
         rounds = self.sums_[_kernels.stream.ROUNDS]
         self.coef_ = self.last_coef_ - self.drag_ / rounds if self.average and rounds else self.last_coef_.copy()
         if bad >= 0:
-            row = next(int(row) for row in pairs[bad] if not np.isfinite(X[row]).all())
+            row = next((int(row) for row in pairs[bad] if not np.isfinite(X[row]).all()), None)
+            learned = f"learned from the {bad} preferences before"
+            if row is not None:
+                raise ValueError(f"X contains NaN or infinity (inf) in row {row}; {learned}")
+            sizes = np.abs(X[pairs[bad]]).max(axis=0)
+            column = int(np.argmax(sizes))
             raise ValueError(
-                f"X contains NaN or infinity (inf) in row {row}; learned from the {bad} preferences before"
+                f"X has values up to {sizes[column]:.3g} in column {column}, {type(self).__name__} computes with at "
+                f"most {self.feature_range[1]:g}; divide the column by a constant; {learned}"
             )
 
 

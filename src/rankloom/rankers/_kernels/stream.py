@@ -94,9 +94,10 @@ def _step(kind, margin, loss, norm, rate):
 
 
 @njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
-def first_order(X, pairs, kind, rate, decay, w, drag, sums, reference):
+def first_order(X, pairs, kind, rate, decay, most, w, drag, sums, reference):
     """Learn from rows pairs[:, 0] preferred to rows pairs[:, 1]; returns the first bad pair, or -1.
 
+    A pair is bad whose margin is not finite or whose squared norm is more than `most`, which is.
     `rate` is C or eta; with decay > 0 the rate of round t is rate / t^decay. `reference` may be empty.
     """
     d = len(w)
@@ -106,7 +107,7 @@ def first_order(X, pairs, kind, rate, decay, w, drag, sums, reference):
         fetch_pair(X, pairs, t, apart)
         i, j = pairs[t, 0], pairs[t, 1]
         margin, norm = _margin(w, X, i, j)
-        if not (abs(margin) < np.inf and norm < np.inf):  # isfinite() is optimised away under reassociation
+        if not (abs(margin) < np.inf and norm <= most):  # isfinite() is optimised away under reassociation
             return t
         loss = max(0.0, 1.0 - margin)
         now = rate
@@ -154,7 +155,7 @@ def _move(w, drag, direction, step, before):
 
 
 @njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
-def confidence_full(X, pairs, r, w, drag, sums, covariance, reference):
+def confidence_full(X, pairs, r, most, w, drag, sums, covariance, reference):
     """AROW with a full covariance; as `first_order`.
 
     The covariance shrinks along a direction only while it is multiplied by the next difference: one pass over the
@@ -182,7 +183,7 @@ def confidence_full(X, pairs, r, w, drag, sums, covariance, reference):
         # Apart from the loop that stores x: sums in a loop with stores may be added up in an order that depends on
         # where the arrays lie, and a resumed stream must give the same bits.
         margin, norm = _products(weights, x)
-        if not (abs(margin) < np.inf and norm < np.inf):  # isfinite() is optimised away under reassociation
+        if not (abs(margin) < np.inf and norm <= most):  # isfinite() is optimised away under reassociation
             bad = t
             break
         loss = max(0.0, 1.0 - margin)
@@ -210,7 +211,7 @@ def confidence_full(X, pairs, r, w, drag, sums, covariance, reference):
 
 
 @njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
-def confidence_diagonal(X, pairs, r, w, drag, sums, variances, reference):
+def confidence_diagonal(X, pairs, r, most, w, drag, sums, variances, reference):
     """AROW with a diagonal covariance; as `first_order`."""
     d = len(w)
     tracked = len(reference) == d
@@ -219,7 +220,7 @@ def confidence_diagonal(X, pairs, r, w, drag, sums, variances, reference):
         fetch_pair(X, pairs, t, apart)
         i, j = pairs[t, 0], pairs[t, 1]
         margin, norm = _margin(w, X, i, j)
-        if not (abs(margin) < np.inf and norm < np.inf):  # isfinite() is optimised away under reassociation
+        if not (abs(margin) < np.inf and norm <= most):  # isfinite() is optimised away under reassociation
             return t
         loss = max(0.0, 1.0 - margin)
         before = sums[ROUNDS]
