@@ -378,7 +378,7 @@ def test_searching_and_marking_while_items_are_added(changing, tmp_path):
     assert not failed, failed[0]
 
 
-@pytest.mark.parametrize("at", ["change_counter", "state_of", "take_snapshot"])
+@pytest.mark.parametrize("at", ["counters", "state_of", "take_snapshot"])
 @pytest.mark.parametrize("warm", [True, False])
 def test_a_change_while_a_snapshot_is_taken_is_seen_by_the_next_search(changing, monkeypatch, at, warm):
     """Somebody commits right after a step of looking at the collection: its change, its state, all of it."""
@@ -403,7 +403,7 @@ def test_a_change_while_a_snapshot_is_taken_is_seen_by_the_next_search(changing,
     with monkeypatch.context() as patch:
         patch.setattr(snapshot, at, meanwhile)
         engine.search(Query("red"), 1)
-    assert done or (at == "state_of" and not warm)  # without a snapshot there is no state to compare
+    assert done or (at == "counters" and not warm)  # without a snapshot there is no state to compare
     if not done:
         commit("zeppelin")
     assert ids(engine.search(Query("zeppelin"))) == [5]

@@ -18,7 +18,7 @@ from rankloom.collection.describing import Describer, DescriberSettings, load_en
 from rankloom.collection.pictures import has_picture, keep_picture, kept_picture
 from rankloom.collection.query import Example, Query
 from rankloom.collection.settings import query_settings
-from rankloom.core import LRU, IntArray
+from rankloom.core import LRU, FloatArray, IntArray
 from rankloom.engine.snapshot import Snapshot
 from rankloom.experts import EncodedExample
 from rankloom.features import Features
@@ -38,9 +38,13 @@ class EncodedQuery(NamedTuple):
     examples: list[EncodedExample]
     faces: list[float]
 
-    def features(self, snapshot: Snapshot, rows: IntArray | None = None) -> Features:
+    def features(self, snapshot: Snapshot) -> Features:
         """The lazy matrix phi."""
-        return snapshot.features(self.query, self.examples, self.faces, rows)
+        return snapshot.features(self.query, self.examples, self.faces)
+
+    def rows(self, snapshot: Snapshot, rows: IntArray) -> FloatArray:
+        """Some rows of phi."""
+        return snapshot.rows(self.query, self.examples, self.faces, rows)
 
 
 class _Picture(NamedTuple):

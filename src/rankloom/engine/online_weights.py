@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Container, Iterable, Mapping
-from hashlib import sha256
+from hashlib import sha256, shake_128
 from itertools import groupby, islice
+from struct import Struct
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +23,9 @@ ONLINE = "opar1"
 C = 0.03  # of rankers that have it
 MOST_PAIRS = 40  # preferences that a mark makes with earlier ones
 N_SAMPLED = 10  # sampled negatives that a right item is preferred to
+_RECIPE = 2  # another number wherever the same marks teach other weights: checkpoints of before are not used then
 LOOK_BACK = 400  # earlier marks that are looked at for them
+_SAMPLED = Struct(f"<{N_SAMPLED}Q")
 HISTORIES = 64  # queries whose earlier marks are kept at hand
 
 
@@ -103,9 +106,8 @@ def sampled_negatives(mark: StoredMark, n_items: int) -> list[int]:
     """Items that stand for the rest of the collection, the same for the same query and item."""
     if n_items < 1:
         return []
-    seed = int.from_bytes(sha256(f"{mark.qid} {mark.item}".encode()).digest()[:8])
-    items: list[int] = (np.random.default_rng(seed).integers(0, n_items, N_SAMPLED) + 1).tolist()
-    return items
+    drawn = shake_128(f"{mark.qid} {mark.item}".encode()).digest(8 * N_SAMPLED)
+    return [number % n_items + 1 for number in _SAMPLED.unpack(drawn)]
 
 
 def online_ranker(name: str) -> OnlineRanker:
@@ -259,7 +261,7 @@ class OnlineWeights:
     @property
     def _key(self) -> str:
         """What learning depends on beside the marks."""
-        parts = [self._phi.basis, self._phi.n_sampled, self.start, self._first, self._online]
+        parts = [_RECIPE, self._phi.basis, self._phi.n_sampled, self.start, self._first, self._online]
         return sha256(json.dumps(parts).encode()).hexdigest()
 
     def _checkpoint(self) -> None:
@@ -283,30 +285,30 @@ class _Preferred:
     """Preferences of several queries in their order, and the rows of phi that they need, each computed once."""
 
     def __init__(self) -> None:
-        self._rows: dict[str, dict[int, int]] = {}
-        self._pairs: list[tuple[str, int, int]] = []
+        self._queries: dict[str, int] = {}
+        self._pairs: list[tuple[int, int]] = []
+        self._of_query: list[int] = []
 
-    def add(self, qid: str, pairs: Iterable[tuple[int, int]]) -> None:
+    def add(self, qid: str, pairs: list[tuple[int, int]]) -> None:
         """Append pairs (better, worse) of items."""
-        rows = self._rows.setdefault(qid, {})
-        for better, worse in pairs:
-            rows.setdefault(better, len(rows))
-            rows.setdefault(worse, len(rows))
-            self._pairs.append((qid, better, worse))
+        self._pairs += pairs
+        self._of_query += [self._queries.setdefault(qid, len(self._queries))] * len(pairs)
 
     def rows(self, phi: Callable[[str, IntArray], FloatArray | None]) -> tuple[FloatArray, IntArray]:
         """The rows of phi, and the pairs as their numbers; pairs of queries that cannot be asked are left out."""
-        blocks, begins, n_rows = [], {}, 0
-        for qid, items in self._rows.items():
-            block = phi(qid, np.array([*items], dtype=np.int64) - 1) if items else None
-            if block is not None:
-                begins[qid] = n_rows
-                blocks.append(block)
-                n_rows += len(block)
-        pairs = [
-            (begins[qid] + self._rows[qid][better], begins[qid] + self._rows[qid][worse])
-            for qid, better, worse in self._pairs
-            if qid in begins
+        if not self._pairs:
+            return np.empty((0, 0)), np.empty((0, 2), dtype=np.int64)
+        pairs = np.array(self._pairs, dtype=np.int64)
+        of_query = np.array(self._of_query, dtype=np.int64)
+        size = int(pairs.max()) + 1
+        cells, numbers = np.unique(of_query[:, None] * size + pairs, return_inverse=True)
+        begins = np.searchsorted(cells, np.arange(len(self._queries) + 1) * size)
+        blocks = [
+            phi(qid, cells[begin:end] % size - 1) if end > begin else None
+            for qid, begin, end in zip(self._queries, begins[:-1], begins[1:], strict=True)
         ]
-        X = np.concatenate(blocks) if blocks else np.empty((0, 0))
-        return X, np.array(pairs, dtype=np.int64).reshape(-1, 2)
+        known = np.array([block is not None for block in blocks])
+        kept = np.repeat(known, np.diff(begins))
+        numbers = (np.cumsum(kept) - 1)[numbers.reshape(-1, 2)]
+        X = np.concatenate([block for block in blocks if block is not None]) if known.any() else np.empty((0, 0))
+        return X, numbers[known[of_query]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -21,7 +21,7 @@ from rankloom.collection.text_files import TextIndexes, grown_indexes, text_inde
 from rankloom.core import FloatArray, IntArray
 from rankloom.engine.concepts import ConceptScores, concept_scores
 from rankloom.engine.explanation import CONCEPT, FACES, TAGS, TEXT
-from rankloom.experts import EncodedExample, Expert, expert_features, experts_of
+from rankloom.experts import EncodedExample, Expert, expert_features, expert_rows, experts_of
 from rankloom.experts.distances import DISTANCES, add_similarities
 from rankloom.features import Features
 from rankloom.text import TextIndex
@@ -101,13 +101,7 @@ class Snapshot:
         """What phi of all items depends on beside the query."""
         return self.basis, self.n_items, self.state.n_texts, self.state.last_text
 
-    def features(
-        self,
-        query: Query,
-        examples: Sequence[EncodedExample],
-        faces: Sequence[float],
-        rows: IntArray | None = None,
-    ) -> Features:
+    def features(self, query: Query, examples: Sequence[EncodedExample], faces: Sequence[float]) -> Features:
         """The lazy matrix phi of a query: one row an item, one column an expert.
 
         Parameters
@@ -115,23 +109,29 @@ class Snapshot:
         query : what is asked for.
         examples : its encoded examples.
         faces : the number of faces of each wanted example, NaN where it is not known.
-        rows : the items that it is about, unless all; it then takes memory for these only.
         """
-        vectors = self.vectors if rows is None else {name: stored[rows] for name, stored in self.vectors.items()}
-        n_rows = self.n_items if rows is None else len(rows)
-        visual = expert_features(self.experts, vectors, self.scales, examples, n_rows)
+        visual = expert_features(self.experts, self.vectors, self.scales, examples, self.n_items)
         columns: dict[str, Any] = {
             expert.name: partial(visual.column, place) for place, expert in enumerate(self.experts)
         }
-        others: dict[str, Any] = {
+        return Features({**columns, **self._other_columns(query, faces)}, n_rows=self.n_items)
+
+    def rows(
+        self, query: Query, examples: Sequence[EncodedExample], faces: Sequence[float], rows: IntArray
+    ) -> FloatArray:
+        """Some rows of the matrix of `features`, computed at once; the parameters are those of `features`."""
+        visual = expert_rows(self.experts, self.vectors, self.scales, examples, rows)
+        others = [column(rows) for column in self._other_columns(query, faces).values()]
+        return np.column_stack([visual, *others])
+
+    def _other_columns(self, query: Query, faces: Sequence[float]) -> dict[str, Callable[[IntArray], FloatArray]]:
+        """The experts that are not of a descriptor and a distance."""
+        return {
             TEXT: _TextColumn(self.texts.text, query, self.n_items),
             TAGS: _TextColumn(self.texts.tags, query, self.n_items),
             FACES: partial(self._face_column, query, faces),
             **{f"{CONCEPT}{name}": self.concepts[name] for name in sorted(self.concepts)},
         }
-        for name, column in others.items():
-            columns[name] = column if rows is None else partial(_column_of, column, rows)
-        return Features(columns, n_rows=n_rows)
 
     def _face_column(self, query: Query, faces: Sequence[float], rows: IntArray) -> FloatArray:
         """As many faces as the examples have; some faces, where the words are about people."""
@@ -167,11 +167,6 @@ class Snapshot:
         return self.texts.text.excluded(text, self.n_items) | self.texts.tags.excluded(text, self.n_items)
 
 
-def _column_of(column: Any, index: IntArray, rows: IntArray) -> FloatArray:
-    """Some rows of a part of a column."""
-    return np.asarray(column(index[rows]), dtype=np.float64)
-
-
 class _TextColumn:
     r"""A text expert: \(1 - e^{-s / 5}\) of the BM25 score s, from 0 to below 1; its scores are computed once."""
 
@@ -180,10 +175,10 @@ class _TextColumn:
         self._scores: FloatArray | None = None
 
     def __call__(self, rows: IntArray) -> FloatArray:
+        if not self._query.text.strip():
+            return np.zeros(len(rows))
         if self._scores is None:
-            bm25 = np.zeros(self._n_items)
-            if self._query.text.strip():
-                bm25 = np.asarray(self._texts.scores(self._query.text, self._n_items), dtype=np.float64)
+            bm25 = np.asarray(self._texts.scores(self._query.text, self._n_items), dtype=np.float64)
             self._scores = self._query.text_weight * (1.0 - np.exp(-bm25 / _BM25_SCALE))
         return self._scores[rows]
 

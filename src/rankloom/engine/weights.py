@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from rankloom.collection import Collection
 from rankloom.collection.learning_settings import LearningState, learning_state
 from rankloom.collection.models import last_learned_mark
@@ -148,7 +146,7 @@ class WeightSource:
     def _rows(self, snapshot: Snapshot, query: Query, rows: IntArray) -> FloatArray | None:
         """phi of a query for some rows; None if an example of the query is gone."""
         try:
-            return np.asarray(self._encoder.encode(query, snapshot).features(snapshot, rows))
+            return self._encoder.encode(query, snapshot).rows(snapshot, rows)
         except ValueError:
             return None
 

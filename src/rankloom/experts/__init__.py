@@ -3,7 +3,24 @@
 They know vectors and distances, and nothing of files, collections or queries.
 """
 
-from rankloom.experts.expert import FOUR, EncodedExample, Expert, expert_features, experts_of, measure_scales
+from rankloom.experts.expert import (
+    FOUR,
+    EncodedExample,
+    Expert,
+    expert_features,
+    expert_rows,
+    experts_of,
+    measure_scales,
+)
 from rankloom.experts.starting_weights import prior_weights
 
-__all__ = ["FOUR", "EncodedExample", "Expert", "expert_features", "experts_of", "measure_scales", "prior_weights"]
+__all__ = [
+    "FOUR",
+    "EncodedExample",
+    "Expert",
+    "expert_features",
+    "expert_rows",
+    "experts_of",
+    "measure_scales",
+    "prior_weights",
+]

@@ -106,6 +106,11 @@ class _Similarities:
             values = np.exp(values / -self._scales[number])
         return np.asarray(values, dtype=np.float64)
 
+    def rows(self, rows: IntArray) -> NDArray[np.float32]:
+        """The similarities of some rows by all distances; nothing is kept."""
+        values = self._computed(rows, len(rows))
+        return np.exp(values / -self._scales) if self._alone else values
+
     def _computed(self, rows: IntArray | None, n: int) -> NDArray[Any]:
         """Mean of best and mean similarity to the examples, less half of the same to those that count against."""
         if self._alone:
@@ -146,19 +151,52 @@ def expert_features(
     examples : the examples.
     n_items : the number of rows.
     """
-    shared: dict[str, _Similarities] = {}
+    shared = _shared_similarities(experts, stored, scales, examples)
     columns: dict[str, Any] = {}
     for expert in experts:
-        weighted = [(np.asarray(example.vectors[expert.descriptor], dtype=np.float32), example.weight)
-                    for example in examples if expert.descriptor in example.vectors]  # fmt: skip
-        if not weighted or expert.descriptor not in stored:
-            columns[expert.name] = _nothing
-            continue
-        if expert.descriptor not in shared:
-            vectors = stored[expert.descriptor]
-            shared[expert.descriptor] = _Similarities(vectors, weighted, scales[expert.descriptor])
-        columns[expert.name] = partial(shared[expert.descriptor].column, _COLUMN_OF[expert.distance])
+        similarities = shared.get(expert.descriptor)
+        column = _COLUMN_OF[expert.distance]
+        columns[expert.name] = _nothing if similarities is None else partial(similarities.column, column)
     return Features(columns, n_rows=n_items)
+
+
+def expert_rows(
+    experts: Sequence[Expert],
+    stored: Mapping[str, NDArray[Any]],
+    scales: Mapping[str, Mapping[str, float]],
+    examples: Sequence[EncodedExample],
+    rows: IntArray,
+) -> FloatArray:
+    """Some rows of the matrix of `expert_features`, the same numbers, computed at once: for few rows of many queries.
+
+    Parameters
+    ----------
+    experts, stored, scales, examples : as in `expert_features`.
+    rows : the items.
+    """
+    shared = _shared_similarities(experts, stored, scales, examples)
+    values = {descriptor: similarities.rows(rows) for descriptor, similarities in shared.items()}
+    dense = np.zeros((len(rows), len(experts)))
+    for place, expert in enumerate(experts):
+        if expert.descriptor in values:
+            dense[:, place] = values[expert.descriptor][:, _COLUMN_OF[expert.distance]]
+    return dense
+
+
+def _shared_similarities(
+    experts: Sequence[Expert],
+    stored: Mapping[str, NDArray[Any]],
+    scales: Mapping[str, Mapping[str, float]],
+    examples: Sequence[EncodedExample],
+) -> dict[str, _Similarities]:
+    """What computes all experts of a descriptor together; for those descriptors that an example has."""
+    shared = {}
+    for descriptor in dict.fromkeys(expert.descriptor for expert in experts):
+        weighted = [(np.asarray(example.vectors[descriptor], dtype=np.float32), example.weight)
+                    for example in examples if descriptor in example.vectors]  # fmt: skip
+        if weighted and descriptor in stored:
+            shared[descriptor] = _Similarities(stored[descriptor], weighted, scales[descriptor])
+    return shared
 
 
 def _nothing(rows: IntArray) -> FloatArray:
