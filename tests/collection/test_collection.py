@@ -19,15 +19,18 @@ from rankloom.cli import main
 from rankloom.collection import (
     Captions,
     Collection,
+    _backfill,
     add_encoder,
     describing,
     duplicate_groups,
     export_items,
     export_marks,
     index,
+    repair,
     verify,
 )
 from rankloom.collection.duplicates import near_pairs
+from rankloom.collection.verify import unsound_vectors
 from rankloom.datasets import read_qrels
 from rankloom.descriptors import DESCRIPTORS, describe
 from rankloom.media import read_image
@@ -268,10 +271,10 @@ def test_what_killed_runs_left_is_cleaned(collection, folder):
     assert not list(collection.folder.glob(".*"))
 
 
-def test_a_missing_root_deletes_nothing(collection, folder):
+def test_a_missing_folder_that_is_named_is_an_error(collection, folder):
     os.rename(folder, f"{folder}.away")
     with pytest.raises(FileNotFoundError, match="no such file"):
-        index(collection, workers=0)
+        index(collection, [folder], workers=0)
     assert len(collection.items()) == 8
 
 
@@ -559,3 +562,106 @@ def test_one_writer_by_the_command_too(collection, folder):
         found = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert found.returncode == 1
     assert "is being indexed by process" in found.stderr
+
+
+class TestDrives:
+    """A drive that is not mounted looks like a folder that is empty or not there."""
+
+    @pytest.fixture
+    def two_roots(self, collection, folder, tmp_path):
+        table = tmp_path / "captions.csv"
+        table.write_text(f"path,caption\n{folder / 'summer_trip' / 'redBoat1.png'},An old boat\n")
+        other = tmp_path / "other"
+        other.mkdir()
+        cv2.imwrite(str(other / "sea.png"), picture(77))
+        index(collection, [folder, other], workers=0, captions=Captions(str(table)))
+        return folder, other
+
+    @pytest.mark.parametrize("how", ["empty", "not there"])
+    def test_nothing_is_forgotten(self, collection, two_roots, how):
+        folder, other = two_roots
+        os.rename(folder, f"{folder}.away")
+        if how == "empty":
+            folder.mkdir()
+        (other / "sea.png").rename(other / "ocean.png")  # the other folder is followed
+        report = index(collection, workers=0)
+        assert (report.away, report.removed, report.followed) == ([(str(folder), 8)], 1, 1)
+        assert len(collection.items()) == 9
+        assert ("An old boat", "caption") in collection.texts(2)
+        shutil.rmtree(folder, ignore_errors=True)
+        os.rename(f"{folder}.away", folder)
+        assert (index(collection, workers=0).unchanged, len(collection.items())) == (9, 9)
+
+    def test_they_are_forgotten_on_request(self, collection, two_roots):
+        folder, _ = two_roots
+        shutil.rmtree(folder)
+        report = index(collection, workers=0, forget_missing=True)
+        assert (report.away, report.removed, len(collection.items())) == ([], 8, 1)
+
+    def test_the_command_says_it_in_one_line(self, collection, two_roots):
+        folder, _ = two_roots
+        shutil.rmtree(folder)
+        done = CliRunner().invoke(main, ["index", "-c", str(collection.folder), "--workers", "0", "--no-neighbours"])
+        assert f"{folder} is empty or not there: its 8 files are kept" in done.stderr
+        assert "rankloom index --forget-missing" in done.stderr
+
+
+@pytest.mark.parametrize("damage", ["short", "hole", "gone"])
+def test_a_damaged_file_is_refused_before_it_grows(collection, folder, damage):
+    index(collection, descriptors=["hog"], workers=0)  # whose vectors are long: holes are pages of the disk
+    (file,) = collection.folder.glob("vectors/hog-*.f16")
+    content = file.read_bytes()
+    if damage == "gone":
+        file.unlink()
+    else:
+        with open(file, "r+b") as vectors:
+            vectors.truncate(100)
+            if damage == "hole":
+                vectors.truncate(len(content))
+    cv2.imwrite(str(folder / "new.png"), picture(99))
+    with pytest.raises(ValueError, match=r"vectors/hog-.*rankloom repair") as caught:
+        index(collection, workers=0)
+    assert "\n" not in str(caught.value)
+    assert len(collection) == 8
+    collection.close()
+    assert repair(collection.folder, workers=0).problems == []
+    assert file.read_bytes() == content
+    with Collection(collection.folder) as again:
+        assert index(again, workers=0).items == 1
+
+
+def test_damaged_blocks_are_described_together(collection, folder, monkeypatch):
+    """All descriptors and thumbnails of a file at once, and each file once."""
+    for number in range(8, 12):  # one block each
+        cv2.imwrite(str(folder / f"{number}.png"), picture(number))
+        index(collection, workers=0)
+    files = [*collection.folder.glob("vectors/*.f16"), collection.folder / "thumbnails.bin"]
+    vectors = {file: file.read_bytes() for file in files[:-1]}
+    for file in files:
+        file.write_bytes(bytes(file.stat().st_size))
+    described = []
+    original = describing.describe_file
+
+    def counting(path, *arguments, **options):
+        described.append(path)
+        return original(path, *arguments, **options)
+
+    monkeypatch.setattr(_backfill, "describe_file", counting)
+    report = verify(collection, repair=True, workers=0)
+    assert report.repaired == 3 * 5
+    assert len(described) == len(set(described)) == 12
+    assert verify(collection).problems == []
+    assert {file: file.read_bytes() for file in vectors} == vectors
+    assert all(collection.thumbnail(item.id)[:2] == b"\xff\xd8" for item in collection.items())
+
+
+def test_vectors_that_are_no_numbers_name_the_cure(collection):
+    assert unsound_vectors(collection) is None
+    (file,) = collection.folder.glob("vectors/edge_histogram-*.f16")
+    vectors = np.memmap(file, np.float16, "r+")
+    vectors[150 + 3] = np.nan
+    vectors.flush()
+    said = unsound_vectors(collection)
+    assert said.startswith("the vector of edge_histogram of item 2 is damaged (not a number)")
+    assert f"rankloom repair -c {collection.folder}" in said
+    assert not verify(collection).sound

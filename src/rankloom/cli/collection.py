@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 @click.option("--text-column", default="caption", show_default=True, help="Its column with the captions.")
 @click.option("--workers", type=click.IntRange(min=0), help="Processes; one a core unless given, 0 for none.")
 @click.option("--retry", is_flag=True, help="Read files again that could not be read before.")
+@click.option("--forget-missing", is_flag=True, help="Take files of empty and missing folders for deleted.")
 @click.option("--no-neighbours", "no_neighbors", is_flag=True, help="Leave the neighbour graph as it is.")
 @json_option
 def index(
@@ -37,14 +38,16 @@ def index(
     text_column: str,
     workers: int | None,
     retry: bool,
+    forget_missing: bool,
     no_neighbors: bool,
     as_json: bool,
 ) -> None:
     """Describe the pictures and videos under PATHS, or bring a collection up to date.
 
-    Unchanged files are left alone; changed, renamed and deleted ones are followed. Without PATHS those of earlier runs
-    are looked at again. It may be stopped at any time and goes on where it was. At the end the nearest neighbours of
-    new items are found, among all items up to 100,000.
+    Unchanged files are left alone; changed, renamed and deleted ones are followed. A folder that is suddenly empty or
+    not there is taken for a drive that is not mounted: its files are kept, unless you say --forget-missing. Without
+    PATHS those of earlier runs are looked at again. It may be stopped at any time and goes on where it was. At the end
+    the nearest neighbours of new items are found, among all items up to 100,000.
 
     \b
     Example:
@@ -61,7 +64,7 @@ def index(
             with file_progress() as update:
                 report = run(
                     opened, paths, preset=preset, descriptors=descriptors, captions=table_of_captions,
-                    workers=workers, retry=retry, progress=update,
+                    workers=workers, retry=retry, forget_missing=forget_missing, progress=update,
                 )  # fmt: skip
                 changed = report.items or report.removed or report.followed or report.captions
                 if not no_neighbors and len(opened) and (changed or not (opened.folder / NEIGHBORS).is_file()):
@@ -86,6 +89,11 @@ def _show_report(report: IndexReport, folder: str, with_captions: bool) -> None:
     )
     if with_captions:
         say(f"captions for {report.captions:,} files")
+    for root, count in report.away:
+        say(
+            f"{root} is empty or not there: its {count:,} files are kept, as a drive that is not mounted looks so; "
+            "if they are deleted: rankloom index --forget-missing", err=True,
+        )  # fmt: skip
     warnings = [*report.unreadable, *report.warnings]
     for path, why in warnings[:10]:
         say(f"warning: {path}: {why}", err=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import Any
@@ -25,19 +26,21 @@ BATCH_ITEMS = 500
 
 
 def described_again(
-    collection: Collection, first: int, last: int, settings: DescriberSettings, workers: int
+    collection: Collection, ids: Sequence[int], settings: DescriberSettings, workers: int
 ) -> Iterator[tuple[int, DescribedItem | None]]:
-    """Describe items `first` to `last` again, in their order: the id, and the description or None if there is none.
+    """Describe items again, in the order of their ids: the id, and the description or None if there is none.
 
-    There is none if no file holds the item any more, or if the file has changed or was cut into other shots.
+    There is none if no file holds the item any more, or if the file has changed or was cut into other shots. A file is
+    read once, if all its items follow each other.
     """
     rows = collection.db.execute(
+        "WITH wanted AS (SELECT value AS id FROM json_each(?)) "
         "SELECT items.id, items.hash, whole.path, whole.first, whole.count FROM items JOIN ("
         " SELECT hash, min(id) AS first, count(*) AS count,"
         " (SELECT min(path) FROM files WHERE files.hash = items.hash) AS path FROM items"
-        " WHERE hash IN (SELECT hash FROM items WHERE id BETWEEN ?1 AND ?2) GROUP BY hash"
-        ") AS whole ON whole.hash = items.hash WHERE items.id BETWEEN ?1 AND ?2 ORDER BY items.id",
-        (first, last),
+        " WHERE hash IN (SELECT hash FROM items WHERE id IN wanted) GROUP BY hash"
+        ") AS whole ON whole.hash = items.hash WHERE items.id IN wanted ORDER BY items.id",
+        (json.dumps([*ids]),),
     ).fetchall()
     contents = [(key, [row[0] for row in group]) for key, group in groupby(rows, key=lambda row: row[1:])]
     tasks = [(path,) for (_, path, _, _), _ in contents if path is not None]
@@ -68,7 +71,7 @@ def backfill(
     chosen = replace(settings, descriptors=tuple(descriptor.name for descriptor in short), tags=False)
     batch: list[tuple[int, dict[str, Any] | None]] = []
     try:
-        for number, item in described_again(collection, done + 1, total, chosen, workers):
+        for number, item in described_again(collection, range(done + 1, total + 1), chosen, workers):
             batch.append((number, None if item is None else item.vectors))
             if len(batch) >= BATCH_ITEMS:
                 _append(collection, short, files, batch)

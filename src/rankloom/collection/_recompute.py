@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import zlib
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from dataclasses import replace as replaced
-from itertools import groupby
 
 import numpy as np
 
@@ -12,61 +15,110 @@ from rankloom.collection._files import STORED, AppendFile, vector_file
 from rankloom.collection.collection import THUMBNAILS, Collection, StoredDescriptor
 from rankloom.collection.describing import DescribedItem, DescriberSettings, as_stored
 
+DamagedBlock = tuple[str, int, int]  # the file, where the block starts, its bytes
 
-def describe_vectors(
-    collection: Collection,
-    stored: StoredDescriptor,
-    start: int,
-    size: int,
-    settings: DescriberSettings,
-    workers: int,
+
+def describe_blocks(
+    collection: Collection, blocks: Sequence[DamagedBlock], settings: DescriberSettings, workers: int
 ) -> int:
-    """Describe the items of a block again and write their vectors; returns how many have no file any more."""
-    width = stored.dimension * STORED.itemsize
-    first, last = start // width + 1, (start + size) // width
-    chosen = replaced(settings, descriptors=(stored.name,), tags=False)
-    described = [*described_again(collection, first, last, chosen, workers)]
-    lost = [number for number, item in described if item is None]
-    empty = np.zeros(stored.dimension)
-    data = b"".join(as_stored(empty if item is None else item.vectors[stored.name]) for _, item in described)
-    file = AppendFile(collection.folder / vector_file(stored.name, stored.version))
-    crc = file.write(start, data)
-    file.sync()
-    file.close()
-    with collection.transaction() as db:
-        key = (crc, vector_file(stored.name, stored.version), start)
-        db.execute("UPDATE blocks SET crc = ? WHERE file = ? AND start = ?", key)
-        db.executemany("INSERT OR IGNORE INTO missing VALUES (?, ?)", [(stored.name, number) for number in lost])
-    return len(lost)
+    """Describe the items of damaged blocks again, each file once, and write what they hold; then its checksums.
 
+    Returns how many vectors and thumbnails have no file any more. Killed before the checksums are stored, the blocks
+    are still damaged, and can be described again.
 
-def describe_thumbnails(
-    collection: Collection, start: int, size: int, settings: DescriberSettings, workers: int
-) -> int:
-    """Make the thumbnails of a block again; returns how many have no file any more.
-
-    They go to the end of the file: they may be longer than the old ones.
+    Parameters
+    ----------
+    collection : of which.
+    blocks : of vectors and thumbnails.
+    settings : how items are described.
+    workers : processes; 0 for none.
     """
+    stretches = [_stretch(collection, block) for block in blocks]
+    by_item: dict[int, list[_Stretch]] = {}
+    for stretch in stretches:
+        for number in stretch.ids:
+            by_item.setdefault(number, []).append(stretch)
+    names = dict.fromkeys(stretch.stored.name for stretch in stretches if stretch.stored is not None)
+    chosen = replaced(settings, descriptors=tuple(names), tags=False)
+    with ExitStack() as opened:
+        files = {}
+        for file in {stretch.file for stretch in stretches}:
+            files[file] = AppendFile(collection.folder / file)
+            opened.callback(files[file].close)
+        for number, item in described_again(collection, sorted(by_item), chosen, workers):
+            for stretch in by_item[number]:
+                stretch.take(files[stretch.file], number, item)
+        for stretch in stretches:
+            stretch.finish(files[stretch.file], collection)
+    return sum(len(stretch.lost) for stretch in stretches)
+
+
+@dataclass
+class _Stretch:
+    """A damaged block: its items, and those of them that have no file any more. `stored` is None for thumbnails."""
+
+    file: str
+    start: int
+    size: int
+    ids: Sequence[int]
+    stored: StoredDescriptor | None
+    lost: list[int] = field(default_factory=list)
+    thumbnails: list[tuple[int, bytes]] = field(default_factory=list)
+
+    def take(self, file: AppendFile, number: int, item: DescribedItem | None) -> None:
+        """Write the vector of an item, or keep its thumbnail for the end."""
+        if item is None:
+            self.lost.append(number)
+        if self.stored is None:
+            self.thumbnails.append((number, b"" if item is None else item.thumbnail))
+            return
+        vector = np.zeros(self.stored.dimension) if item is None else item.vectors[self.stored.name]
+        file.write((number - 1) * self.stored.dimension * STORED.itemsize, as_stored(vector))
+
+    def finish(self, file: AppendFile, collection: Collection) -> None:
+        """Store the checksum of what is there now."""
+        if self.stored is None:
+            self._append(file, collection)
+            return
+        file.sync()
+        with open(collection.folder / self.file, "rb") as written:
+            written.seek(self.start)
+            crc = zlib.crc32(written.read(self.size))
+        with collection.transaction() as db:
+            db.execute("UPDATE blocks SET crc = ? WHERE file = ? AND start = ?", (crc, self.file, self.start))
+            missing = [(self.stored.name, number) for number in self.lost]
+            db.executemany("INSERT OR IGNORE INTO missing VALUES (?, ?)", missing)
+
+    def _append(self, file: AppendFile, collection: Collection) -> None:
+        """Thumbnails go to the end of the file: they may be longer than the old ones."""
+        end = _end_of_thumbnails(collection)
+        data = b"".join(thumbnail for _, thumbnail in self.thumbnails)
+        crc = file.write(end, data)
+        file.sync()
+        with collection.transaction() as db:
+            db.execute("DELETE FROM blocks WHERE file = ? AND start = ?", (THUMBNAILS, self.start))
+            if data:
+                db.execute("INSERT OR REPLACE INTO blocks VALUES (?, ?, ?, ?)", (THUMBNAILS, end, len(data), crc))
+            for number, part in self.thumbnails:
+                db.execute("UPDATE items SET thumb_start = ?, thumb_bytes = ? WHERE id = ?", (end, len(part), number))
+                end += len(part)
+
+
+def _stretch(collection: Collection, block: DamagedBlock) -> _Stretch:
+    """The items of a block: those of its rows, or those whose thumbnails begin in it."""
+    file, start, size = block
+    for stored in collection.descriptors():
+        if file == vector_file(stored.name, stored.version):
+            width = stored.dimension * STORED.itemsize
+            return _Stretch(file, start, size, range(start // width + 1, (start + size) // width + 1), stored)
     query = "SELECT id FROM items WHERE thumb_start >= ? AND thumb_start < ? ORDER BY id"
     ids = [row[0] for row in collection.db.execute(query, (start, start + size)).fetchall()]
-    end = int(collection.db.execute("SELECT coalesce(max(thumb_start + thumb_bytes), 0) FROM items").fetchone()[0])
-    parts: list[tuple[int, bytes]] = []
-    chosen = replaced(settings, descriptors=(), tags=False)
-    for number, item in described_again(collection, ids[0], ids[-1], chosen, workers) if ids else ():
-        parts.append((number, b"" if item is None else item.thumbnail))
-    data = b"".join(part for _, part in parts)
-    file = AppendFile(collection.folder / THUMBNAILS)
-    crc = file.write(end, data)
-    file.sync()
-    file.close()
-    with collection.transaction() as db:
-        db.execute("DELETE FROM blocks WHERE file = ? AND start = ?", (THUMBNAILS, start))
-        if data:
-            db.execute("INSERT OR REPLACE INTO blocks VALUES (?, ?, ?, ?)", (THUMBNAILS, end, len(data), crc))
-        for number, part in parts:
-            db.execute("UPDATE items SET thumb_start = ?, thumb_bytes = ? WHERE id = ?", (end, len(part), number))
-            end += len(part)
-    return sum(not part for _, part in parts)
+    return _Stretch(file, start, size, ids, None)
+
+
+def _end_of_thumbnails(collection: Collection) -> int:
+    row = collection.db.execute("SELECT coalesce(max(thumb_start + thumb_bytes), 0) FROM items").fetchone()
+    return int(row[0])
 
 
 def unknown_items(collection: Collection) -> list[int]:
@@ -85,18 +137,15 @@ def incomplete_items(collection: Collection) -> list[int]:
 def describe_items(collection: Collection, settings: DescriberSettings, workers: int) -> int:
     """Describe items again whose rows were lost; returns how many have no file any more: they stay hidden."""
     chosen, lost = replaced(settings, descriptors=()), 0
-    runs = groupby(enumerate(incomplete_items(collection)), key=lambda pair: pair[1] - pair[0])
-    for _, run in runs:
-        numbers = [number for _, number in run]
-        for number, item in described_again(collection, numbers[0], numbers[-1], chosen, workers):
-            lost += item is None
-            _store_item(collection, number, item)
+    for number, item in described_again(collection, incomplete_items(collection), chosen, workers):
+        lost += item is None
+        _store_item(collection, number, item)
     return lost
 
 
 def _store_item(collection: Collection, number: int, item: DescribedItem | None) -> None:
     thumbnail = b"" if item is None else item.thumbnail
-    end = int(collection.db.execute("SELECT coalesce(max(thumb_start + thumb_bytes), 0) FROM items").fetchone()[0])
+    end = _end_of_thumbnails(collection)
     file = AppendFile(collection.folder / THUMBNAILS)
     crc = file.write(end, thumbnail)
     file.sync()

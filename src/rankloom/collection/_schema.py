@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -165,13 +166,28 @@ MIGRATIONS = (
 )
 
 
+def only_readable(path: Path) -> bool:
+    """Whether a database is on a medium, or in a folder, that cannot be written to."""
+    return path.is_file() and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
+
+
 def connect(path: Path) -> sqlite3.Connection:
-    """Open the database; every commit is on disk when it returns."""
+    """Open the database; every commit is on disk when it returns. Nothing is written where nothing can be."""
+    if only_readable(path):
+        return _connect_to_read(path)
     db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     db.execute("PRAGMA journal_mode = WAL")
     db.execute("PRAGMA synchronous = FULL")
     db.execute("PRAGMA foreign_keys = ON")
     return db
+
+
+def _connect_to_read(path: Path) -> sqlite3.Connection:
+    """Open a database without any file beside it; one that has a log needs the files of those who write it."""
+    wal = path.with_name(f"{path.name}-wal")
+    mode = "mode=ro" if wal.is_file() and wal.stat().st_size else "immutable=1"
+    address = f"{path.as_uri()}?{mode}"
+    return sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
 
 
 def version_of(db: sqlite3.Connection) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import os
 import re
-import sqlite3
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rankloom._io import make_folder, replaced
-from rankloom.collection._schema import BUSY_SECONDS, DATABASE_ERRORS
+from rankloom.collection._schema import DATABASE_ERRORS, connect
 from rankloom.collection.damage import BACKUPS, DATABASE, explained
 
 DAILY, WEEKLY, MIGRATIONS_KEPT = 7, 4, 2
@@ -100,8 +99,7 @@ def copy_database(folder: Path, target: Path) -> None:
     try:
         with replaced(target) as temporary:
             journal = temporary.with_name(f"{temporary.name}-journal")
-            source = sqlite3.connect(folder / DATABASE, timeout=BUSY_SECONDS, isolation_level=None)
-            with closing(source):
+            with closing(connect(folder / DATABASE)) as source:
                 source.execute("VACUUM INTO ?", (str(temporary),))
     except DATABASE_ERRORS as error:
         raise explained(folder, error) from error

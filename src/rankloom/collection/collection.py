@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
 import sqlite3
 import threading
-import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -18,12 +18,13 @@ from typing import Any, NamedTuple, Self
 
 from numpy.typing import NDArray
 
+from rankloom._io import make_folder
 from rankloom.collection._files import mapped, vector_file
 from rankloom.collection._locks import shared
-from rankloom.collection._schema import DATABASE_ERRORS, MIGRATIONS, connect, lacking, migrate, version_of
-from rankloom.collection.backup import back_up, back_up_daily
-from rankloom.collection.damage import DATABASE, DamagedCollection, damaged, emptied, explained, too_new
-from rankloom.collection.identity import make_id
+from rankloom.collection._opening import bring_up_to_date, check_files
+from rankloom.collection._schema import DATABASE_ERRORS, connect, only_readable
+from rankloom.collection.backup import back_up_daily
+from rankloom.collection.damage import DATABASE, DamagedCollection, damaged, disk_full, explained
 from rankloom.core import Qrel
 
 # Errors that are not raised for people to read: damaged values, or a mistake of ours.
@@ -84,7 +85,8 @@ class Info:
 class Collection:
     """Open a collection, or make one.
 
-    Any number of processes and threads may read while one indexes. A mark is on disk when `mark` returns.
+    Any number of processes and threads may read while one indexes. A mark is on disk when `mark` returns. Where the
+    folder cannot be written to, as on a read-only medium, `read_only` is true and nothing is written anywhere.
 
     Parameters
     ----------
@@ -107,11 +109,13 @@ class Collection:
         self._before_close: list[weakref.WeakMethod[Callable[[], None]]] = []
         self._lock: int | None = None
         self._changed = False
-        _check_files(self.folder, create)
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self._lock = shared(self.folder)
+        check_files(self.folder, create=create)
+        self.read_only = only_readable(self.folder / DATABASE)
+        if not self.read_only:
+            make_folder(self.folder)
+            self._lock = shared(self.folder)
         try:
-            _bring_up_to_date(self.folder, self.db)
+            bring_up_to_date(self.folder, self.db)
         except DATABASE_ERRORS as error:
             self.close()
             raise explained(self.folder, error, opening=True) from error
@@ -184,6 +188,8 @@ class Collection:
 
     def _explained(self, error: BaseException) -> BaseException:
         """The error to raise: of one that is not meant for users, whether the database is its cause."""
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return disk_full(self.folder)
         if isinstance(error, sqlite3.Error):
             known = explained(self.folder, error)
             if known is not error:
@@ -195,6 +201,7 @@ class Collection:
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Changes that happen together or not at all."""
+        self._check_writable()
         self.db.execute("BEGIN IMMEDIATE")
         try:
             yield self.db
@@ -208,6 +215,7 @@ class Collection:
     @contextmanager
     def indexing(self) -> Iterator[None]:
         """Be the one process that adds items; a second one gets an error that says so."""
+        self._check_writable()
         with open(self.folder / "index.lock", "a+", encoding="utf-8") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -221,6 +229,10 @@ class Collection:
             lock.write(str(os.getpid()))
             lock.flush()
             yield
+
+    def _check_writable(self) -> None:
+        if self.read_only:
+            raise ValueError(f"{self.folder} can only be read; to change it, copy it to where it can be written")
 
     # Reading ---------------------------------------------------------------------------------------------------------
 
@@ -353,46 +365,6 @@ def damage_behind(folder: Path) -> DamagedCollection | None:
     except DATABASE_ERRORS as error:
         problems = [str(error)]
     return damaged(folder, f"the database is damaged ({problems[0]})") if problems else None
-
-
-def _check_files(folder: Path, create: bool) -> None:
-    """Raise an error if there is no database to open, or one that was emptied; before SQLite touches its files."""
-    database = folder / DATABASE
-    if database.is_file() and database.stat().st_size:
-        with open(database, "rb") as file:
-            formats = file.read(20)[18:]
-        if not {*formats} <= {1, 2}:  # SQLite would take it for a file that may only be read, or not at all
-            raise damaged(folder, "the header of the database is damaged")
-        return
-    wal = folder / f"{DATABASE}-wal"  # beside an empty database SQLite would delete it
-    remains = emptied(folder) or (f"there is {wal.name}" if wal.is_file() and wal.stat().st_size else "")
-    if remains:
-        raise damaged(folder, f"{DATABASE} is {'empty' if database.is_file() else 'gone'}, but {remains}")
-    if not database.is_file() and not create:
-        raise FileNotFoundError(f"{folder} is not a collection; make one with: rankloom index PATH -c {folder}")
-
-
-def _bring_up_to_date(folder: Path, db: sqlite3.Connection) -> None:
-    """Check the tables; those of an older version become those of this one, after a backup."""
-    db.execute("BEGIN")  # another process may be making the tables: both numbers are of one moment
-    version, empty = version_of(db), db.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0] == 0
-    db.execute("COMMIT")
-    if version > len(MIGRATIONS):
-        raise too_new(folder, version)
-    if version < 0 or (version == 0) != empty:
-        raise damaged(folder, f"the database says that its version is {version}")
-    if empty and (remains := emptied(folder)):
-        raise damaged(folder, f"{DATABASE} has no tables, but {remains}")
-    if 0 < version < len(MIGRATIONS):
-        try:
-            back_up(folder, "migration")
-        except (ValueError, OSError) as error:
-            warnings.warn(f"no backup was made before the tables change: {error}", UserWarning, stacklevel=4)
-    migrate(db)
-    missing = lacking(db)
-    if missing:
-        raise damaged(folder, f"the database lacks {', '.join(missing[:3])}{' ...' * (len(missing) > 3)}")
-    make_id(db)
 
 
 _ITEMS = (

@@ -12,6 +12,7 @@ from rankloom.collection._schema import BUSY_SECONDS, MIGRATIONS
 DATABASE = "rankloom.db"
 NEW = "rankloom.db.new"  # a rebuilt database that is checked and complete, before it is put in place
 BACKUPS = "backups"
+_LEAST_ROOM = 1 << 20
 WORKPLACE = ".repair-"  # how the folders begin in which a repair or restore works
 
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
@@ -54,6 +55,19 @@ def is_disk_full(error: BaseException) -> bool:
     return getattr(error, "sqlite_errorcode", None) in _FULL
 
 
+def disk_full(folder: Path) -> ValueError:
+    """The error for a disk without room."""
+    return ValueError(f"{folder}: the disk is full; what was stored is kept: make room and run the command again")
+
+
+def _full(folder: Path) -> bool:
+    """Whether there is next to no room; SQLite cannot always tell this from a disk that fails."""
+    try:
+        return shutil.disk_usage(folder).free < _LEAST_ROOM
+    except OSError:
+        return False
+
+
 def explained(folder: Path, error: sqlite3.Error | UnicodeDecodeError, *, opening: bool = False) -> Exception:
     """An error of SQLite as a line that says what to do; the error itself if it may be a mistake of ours.
 
@@ -69,8 +83,8 @@ def explained(folder: Path, error: sqlite3.Error | UnicodeDecodeError, *, openin
         return ValueError(
             f"{folder} is busy: another process has been writing for {BUSY_SECONDS:.0f} s; try again later"
         )
-    if is_disk_full(error):
-        return ValueError(f"{folder}: the disk is full; make room and run the command again")
+    if is_disk_full(error) or (primary == sqlite3.SQLITE_IOERR and _full(folder)):
+        return disk_full(folder)
     if primary in _DENIED:
         return ValueError(f"{folder}: {error}; check who may read and write the folder and its files")
     # Text that is not UTF-8 is found by Python, which gives no code.

@@ -21,6 +21,7 @@ from rankloom.collection.derived import store_derived
 from rankloom.collection.describing import DescribedFile, DescriberSettings, describe_file, prepare_worker
 from rankloom.collection.overview import indexed_roots
 from rankloom.collection.settings import settings_for
+from rankloom.collection.verify import refuse_damaged
 from rankloom.media import find_files, kind_of, read_captions
 
 PATIENCE_SECONDS = 20.0  # files that are described wait for an earlier one, so that the same files get the same numbers
@@ -40,7 +41,8 @@ class IndexReport:
     """What a run of `index` did, in numbers of files.
 
     `unreadable` are paths that could not be looked at, and `warnings` files that were described, but not with all their
-    texts; both with the reason.
+    texts; both with the reason. `away` are folders that are empty or not there, though files of them are known: a drive
+    that is not mounted looks so. These files are kept; how many they are stands beside the folder.
     """
 
     unchanged: int = 0
@@ -50,6 +52,7 @@ class IndexReport:
     failed: int = 0
     items: int = 0
     captions: int = 0
+    away: list[tuple[str, int]] = field(default_factory=list)
     unreadable: list[tuple[str, str]] = field(default_factory=list)
     warnings: list[tuple[str, str]] = field(default_factory=list)
     seconds: float = 0.0
@@ -70,6 +73,7 @@ def index(
     captions: Captions | None = None,
     workers: int | None = None,
     retry: bool = False,
+    forget_missing: bool = False,
     progress: Callable[[int, int, str], None] = lambda done, total, text: None,
 ) -> IndexReport:
     """Add new files, follow changed, renamed and deleted ones, leave the others alone.
@@ -83,6 +87,7 @@ def index(
     captions : texts for the files, from a table.
     workers : processes; None for one a core, 0 for none.
     retry : read files again that could not be read before.
+    forget_missing : take the files of folders that are empty or not there for deleted.
     progress : called with the number of files done, of all to do, and a text.
     """
     began = perf_counter()
@@ -90,9 +95,10 @@ def index(
     wanted = {} if captions is None else _read_captions(captions)  # first: a wrong column should show at once
     with collection.indexing():
         _clean(collection.folder)
+        refuse_damaged(collection)
         roots = _roots(collection, paths)
         count = os.cpu_count() or 1 if workers is None else workers
-        tasks, gone = _scan(collection, roots, report, retry)
+        tasks, gone = _scan(collection, roots, report, retry=retry, forget_missing=forget_missing)
         settings = settings_for(collection, preset, descriptors, [task.path for task in tasks], count)
         backfill(collection, settings, count, progress)
         _forget(collection, gone)
@@ -119,7 +125,7 @@ def _roots(collection: Collection, paths: Sequence[str | os.PathLike[str]]) -> l
     roots = list(dict.fromkeys(os.path.abspath(path) for path in paths)) or known
     if not roots:
         raise ValueError("nothing to index: name a folder or a file")
-    for root in roots:
+    for root in (os.path.abspath(path) for path in paths):
         if not os.path.exists(root):
             raise FileNotFoundError(2, "no such file or folder", root)
     merged = [*known, *(root for root in roots if root not in known)]
@@ -129,7 +135,9 @@ def _roots(collection: Collection, paths: Sequence[str | os.PathLike[str]]) -> l
     return roots
 
 
-def _scan(collection: Collection, roots: list[str], report: IndexReport, retry: bool) -> tuple[list[_Task], list[str]]:
+def _scan(
+    collection: Collection, roots: list[str], report: IndexReport, *, retry: bool, forget_missing: bool
+) -> tuple[list[_Task], list[str]]:
     """Files to read, and files that are gone. A file whose size and time are as they were costs one stat."""
     db = collection.db
     known = {path: (size, time) for path, size, time in db.execute("SELECT path, size, mtime_ns FROM files")}
@@ -143,7 +151,7 @@ def _scan(collection: Collection, roots: list[str], report: IndexReport, retry: 
 
     for root in roots:
         folder = root if os.path.isdir(root) else None
-        for file in find_files([root], on_error=unreadable):
+        for file in find_files([root], on_error=unreadable) if os.path.exists(root) else ():
             path = os.path.abspath(file.path)
             if path in seen or inside in Path(path).parents:
                 continue
@@ -164,7 +172,13 @@ def _scan(collection: Collection, roots: list[str], report: IndexReport, retry: 
     gone = [
         path for path in (*known, *failed) if path not in seen and _under(path, roots) and not _under(path, blocked)
     ]
-    return tasks, gone
+    if not forget_missing:
+        for root in roots:
+            files = [path for path in gone if _under(path, [root])]
+            if files and not any(_under(path, [root]) for path in seen):
+                report.away.append((root, len(files)))
+    away = [root for root, _ in report.away]
+    return tasks, [path for path in gone if not _under(path, away)]
 
 
 def _is_text(path: str) -> bool:

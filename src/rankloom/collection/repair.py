@@ -18,7 +18,7 @@ from rankloom.collection._consistent import Changes, hashes_by_index, make_consi
 from rankloom.collection._files import vector_file
 from rankloom.collection._locks import alone
 from rankloom.collection._rebuild import BACKUP_COPY, TableCount, merged, opened_backup, rebuilt
-from rankloom.collection._recompute import describe_items, describe_thumbnails, describe_vectors, incomplete_items
+from rankloom.collection._recompute import DamagedBlock, describe_blocks, describe_items, incomplete_items
 from rankloom.collection._salvage import opened_copy
 from rankloom.collection._schema import DATABASE_ERRORS, MIGRATIONS, new_database, unknown, version_of
 from rankloom.collection.backup import backups, stamp
@@ -36,7 +36,7 @@ from rankloom.collection.damage import (
 )  # fmt: skip
 from rankloom.collection.derived import store_derived
 from rankloom.collection.settings import settings_for
-from rankloom.collection.verify import DamagedBlock, VerifyReport, damaged_blocks, verify
+from rankloom.collection.verify import VerifyReport, damaged_blocks, verify
 
 REPLACED = "replaced"  # the folder of databases that were replaced
 _DERIVED = (NEIGHBORS, "texts.index", "tags.index")  # made again from the database and the vectors
@@ -134,18 +134,12 @@ def restore(
 
 def compute_again(collection: Collection, blocks: Sequence[DamagedBlock], workers: int) -> int:
     """Describe the files of damaged blocks again; returns how many vectors and thumbnails have no file any more."""
+    known = {vector_file(stored.name, stored.version) for stored in collection.descriptors()} | {THUMBNAILS}
+    with collection.transaction() as db:  # of descriptors that are not there any more
+        unused = [(file, start) for file, start, _ in blocks if file not in known]
+        db.executemany("DELETE FROM blocks WHERE file = ? AND start = ?", unused)
     settings = settings_for(collection, None, (), (), workers)
-    descriptors = {vector_file(stored.name, stored.version): stored for stored in collection.descriptors()}
-    lost = 0
-    for file, start, size in blocks:
-        if file in descriptors:
-            lost += describe_vectors(collection, descriptors[file], start, size, settings, workers)
-        elif file == THUMBNAILS:
-            lost += describe_thumbnails(collection, start, size, settings, workers)
-        else:  # of a descriptor that is not there any more
-            with collection.transaction() as db:
-                db.execute("DELETE FROM blocks WHERE file = ? AND start = ?", (file, start))
-    return lost
+    return describe_blocks(collection, [block for block in blocks if block[0] in known], settings, workers)
 
 
 def _existing(folder: str | os.PathLike[str]) -> Path:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from rankloom.collection._checks import THUMBNAILS, database_problems
-from rankloom.collection._files import vector_file
-from rankloom.collection._recompute import unknown_items
+from rankloom.collection._files import STORED, vector_file
+from rankloom.collection._recompute import DamagedBlock, unknown_items
 from rankloom.collection.backup import backups
 from rankloom.collection.collection import Collection
 from rankloom.collection.damage import DATABASE, DamagedCollection
 
-DamagedBlock = tuple[str, int, int]  # the file, where the block starts, its bytes
+_ROWS = 10_000  # that are read at once
 
 
 @dataclass
@@ -84,19 +84,79 @@ def verify_folder(folder: str | os.PathLike[str]) -> VerifyReport:
         return VerifyReport(problems=[f"{error}; {newest}"])
 
 
-def damaged_blocks(collection: Collection, report: VerifyReport) -> Iterator[DamagedBlock]:
-    """Every block whose bytes do not have their checksum; what is seen goes into the report."""
-    known = {vector_file(stored.name, stored.version) for stored in collection.descriptors()} | {THUMBNAILS}
+def refuse_damaged(collection: Collection) -> None:
+    """Raise an error if a file of vectors or thumbnails is shorter than what it holds, or has a hole: before it grows.
+
+    Only blocks that reach beyond the end or into a hole are read; `verify` reads all.
+    """
+    whole = {file: _without_holes(collection.folder / file) for file in _known_files(collection)}
+    report = VerifyReport()
+    if any(damaged_blocks(collection, report, whole)):
+        what = report.problems[0].split(";")[0]
+        folder = collection.folder
+        raise DamagedCollection(f"{folder}: {what}; compute it again with: rankloom repair -c {folder}")
+
+
+def _known_files(collection: Collection) -> set[str]:
+    """The files that are in use."""
+    return {vector_file(stored.name, stored.version) for stored in collection.descriptors()} | {THUMBNAILS}
+
+
+def _without_holes(path: Path) -> int:
+    """How many bytes of a file are there, up to the first hole."""
+    try:
+        with open(path, "rb") as file:
+            return os.lseek(file.fileno(), 0, os.SEEK_HOLE)
+    except OSError:  # it is not there, or empty
+        return 0
+
+
+def damaged_blocks(
+    collection: Collection, report: VerifyReport, whole: Mapping[str, int] | None = None
+) -> Iterator[DamagedBlock]:
+    """Every block whose bytes do not have their checksum; what is seen goes into the report.
+
+    Parameters
+    ----------
+    collection : of which.
+    report : gets what is wrong.
+    whole : only these files, and so many of their first bytes need not be checked; None checks all.
+    """
+    known = _known_files(collection)
     query = "SELECT file, start, bytes, crc FROM blocks ORDER BY file, start"
     for file, start, size, crc in collection.db.execute(query).fetchall():
+        if whole is not None and (file not in whole or start + size <= whole[file]):
+            continue
         report.blocks += 1
         report.bytes += size
         data = _read(collection.folder / file, start, size)
-        if len(data) != size or zlib.crc32(data) != crc:
+        if len(data) != size or zlib.crc32(data) != crc or (file != THUMBNAILS and not _finite(data)):
             why = "is too short" if len(data) != size else "has other content"
             cure = "computes it again" if file in known else "forgets it: no descriptor needs it"
             report.problems.append(f"{file} {why} at byte {start:,}; rankloom repair {cure}")
             yield file, start, size
+
+
+def _finite(data: bytes) -> bool:
+    import numpy as np
+
+    return bool(np.isfinite(np.frombuffer(data, STORED)).all())
+
+
+def unsound_vectors(collection: Collection) -> str | None:
+    """What to say if there are vectors with components that are no numbers, which searches cannot use; else None."""
+    import numpy as np
+
+    for stored in collection.descriptors():
+        vectors = collection.vectors(stored.name)
+        for first in range(0, len(vectors), _ROWS):
+            wrong = np.flatnonzero(~np.isfinite(vectors[first : first + _ROWS]).all(axis=1))
+            if len(wrong):
+                return (
+                    f"the vector of {stored.name} of item {first + wrong[0] + 1:,} is damaged (not a number); "
+                    f"compute it again with: rankloom repair -c {collection.folder}"
+                )
+    return None
 
 
 def _read(path: Path, start: int, size: int) -> bytes:
