@@ -110,6 +110,7 @@ class Collection:
         self._lock = shared(self.folder)
         try:
             _bring_up_to_date(self.folder, self.db)
+            make_id(self.db)
         except DATABASE_ERRORS as error:
             self.close()
             raise explained(self.folder, error, opening=True) from error
@@ -374,7 +375,6 @@ def _bring_up_to_date(folder: Path, db: sqlite3.Connection) -> None:
     missing = lacking(db)
     if missing:
         raise damaged(folder, f"the database lacks {', '.join(missing[:3])}{' ...' * (len(missing) > 3)}")
-    make_id(db)
 
 
 _ITEMS = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import sqlite3
 from pathlib import Path
 
@@ -15,10 +14,6 @@ BACKUPS = "backups"
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _DENIED = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_CANTOPEN}
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_IOERR}
-
-
-# Where the disk has no room, SQLite says so, or that it could not write or make its shared memory larger.
-_FULL = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE}
 
 
 class DamagedCollection(ValueError):
@@ -41,17 +36,6 @@ def too_new(folder: Path, version: int) -> DamagedCollection:
     )
 
 
-def is_disk_full(error: BaseException) -> bool:
-    """Whether something could not be stored because the disk has no room, or none for this user.
-
-    >>> is_disk_full(OSError(errno.ENOSPC, "No space left on device")), is_disk_full(OSError(errno.ENOENT, "?"))
-    (True, False)
-    """
-    if isinstance(error, OSError):
-        return error.errno in (errno.ENOSPC, errno.EDQUOT)
-    return getattr(error, "sqlite_errorcode", None) in _FULL
-
-
 def explained(folder: Path, error: sqlite3.Error | UnicodeDecodeError, *, opening: bool = False) -> Exception:
     """An error of SQLite as a line that says what to do; the error itself if it may be a mistake of ours.
 
@@ -67,7 +51,7 @@ def explained(folder: Path, error: sqlite3.Error | UnicodeDecodeError, *, openin
         return ValueError(
             f"{folder} is busy: another process has been writing for {BUSY_SECONDS:.0f} s; try again later"
         )
-    if is_disk_full(error):
+    if primary == sqlite3.SQLITE_FULL:
         return ValueError(f"{folder}: the disk is full; make room and run the command again")
     if primary in _DENIED:
         return ValueError(f"{folder}: {error}; check who may read and write the folder and its files")
