@@ -8,9 +8,8 @@ import sqlite3
 import pytest
 
 from rankloom.collection import Collection
-from rankloom.collection.damage import is_disk_full
 from rankloom.engine import Engine
-from rankloom.server.health import DAMAGED, DISK_FULL, LEAST_FREE, Health
+from rankloom.server.health import DAMAGED, DISK_FULL, LEAST_FREE, Health, is_disk_full
 from tests.serving import client, copied, ok, picture, refused
 
 WORDS = {"text": "lighthouse"}

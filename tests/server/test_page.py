@@ -609,6 +609,41 @@ def test_server_restarted_in_the_middle(opened, tmp_path):
     page.complaints[:] = [one for one in page.complaints if "ERR_" not in one]
 
 
+def test_two_collections_in_turn_on_one_port(opened, tmp_path):
+    """A browser shows no picture that it kept of the other, and marks nothing there."""
+    first, second = copied(tmp_path / "first"), tmp_path / "second"
+    (tmp_path / "p").mkdir()
+    for number in range(4):
+        Image.new("RGB", (80, 60), (60 * number, 200, 30)).save(tmp_path / "p" / f"{number}.png")
+    with Collection(second, create=True) as collection:
+        index(collection, [tmp_path / "p"], preset="fast", workers=0)
+        shown = [collection.thumbnail(item) for item in range(1, 5)]
+    served = Served(first, "--quiet")
+    page = opened("/?x=i1", address=served.address)
+    results(page)
+    port = served.port
+    served.stop()
+    page.locator(".tile").nth(1).focus()
+    page.keyboard.press("r")
+    expect(page.locator("#banner")).to_contain_text("does not answer")
+    served = Served(second, "--quiet", port=port)
+    try:
+        expect(page.locator("#banner")).to_be_hidden()
+        expect(page.locator(".toast", has_text="another collection").first).to_be_visible()
+        later = opened("/?x=i1", context=page.context, address=served.address)
+        assert sorted(results(later)) == [1, 2, 3, 4]
+        sources = "(tile) => [Number(tile.dataset.id), tile.querySelector('img').src]"
+        read = "async (source) => [...new Uint8Array(await (await fetch(source)).arrayBuffer())]"
+        for item, source in later.evaluate(f"[...document.querySelectorAll('.tile')].map({sources})"):
+            assert bytes(later.evaluate(read, source)) == shown[item - 1]
+        keep(later, "second-collection")
+    finally:
+        served.stop()
+    with Collection(second) as collection:
+        assert not collection.marks()
+    page.complaints[:] = [one for one in page.complaints if "ERR_" not in one and "409" not in one]
+
+
 def test_saved_searches_concepts_and_export(opened):
     page = opened("/?q=sea")
     results(page)
@@ -652,7 +687,8 @@ def test_a_shot_plays_just_itself(opened):
     page.locator(".tile").first.click()
     page.wait_for_selector("#viewer video")
     page.wait_for_selector(".strip li")
-    assert re.search(r"/file#t=[\d.]+,[\d.]+$", page.locator("#viewer video").get_attribute("src"))
+    address = page.locator("#viewer video").get_attribute("src")
+    assert re.search(r"/file\?collection=[0-9a-f]{16}#t=[\d.]+,[\d.]+$", address)
     video = "document.querySelector('#viewer video')"
     start, end = page.evaluate(f"{video}.src.split('#t=')[1].split(',').map(Number)")
     until(page, f"{video}.readyState >= 2 || {video}.error !== null")

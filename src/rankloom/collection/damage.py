@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import shutil
 import sqlite3
 from pathlib import Path
@@ -18,10 +17,6 @@ WORKPLACE = ".repair-"  # how the folders begin in which a repair or restore wor
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _DENIED = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_CANTOPEN}
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_IOERR}
-
-
-# Where the disk has no room, SQLite says so, or that it could not write or make its shared memory larger.
-_FULL = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE}
 
 
 class DamagedCollection(ValueError):
@@ -42,17 +37,6 @@ def too_new(folder: Path, version: int) -> DamagedCollection:
         f"{folder} has version {version}, this Rankloom knows up to {len(MIGRATIONS)}; upgrade Rankloom or, if no "
         f"newer one has ever used it, the number is damaged: rankloom repair -c {folder}"
     )
-
-
-def is_disk_full(error: BaseException) -> bool:
-    """Whether something could not be stored because the disk has no room, or none for this user.
-
-    >>> is_disk_full(OSError(errno.ENOSPC, "No space left on device")), is_disk_full(OSError(errno.ENOENT, "?"))
-    (True, False)
-    """
-    if isinstance(error, OSError):
-        return error.errno in (errno.ENOSPC, errno.EDQUOT)
-    return getattr(error, "sqlite_errorcode", None) in _FULL
 
 
 def disk_full(folder: Path) -> ValueError:
@@ -83,7 +67,7 @@ def explained(folder: Path, error: sqlite3.Error | UnicodeDecodeError, *, openin
         return ValueError(
             f"{folder} is busy: another process has been writing for {BUSY_SECONDS:.0f} s; try again later"
         )
-    if is_disk_full(error) or (primary == sqlite3.SQLITE_IOERR and _full(folder)):
+    if primary == sqlite3.SQLITE_FULL or (primary == sqlite3.SQLITE_IOERR and _full(folder)):
         return disk_full(folder)
     if primary in _DENIED:
         return ValueError(f"{folder}: {error}; check who may read and write the folder and its files")

@@ -17,8 +17,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
 from rankloom.collection import DamagedCollection
-from rankloom.collection.damage import explained, is_disk_full
-from rankloom.server.health import DAMAGED, DISK_FULL, REASONS
+from rankloom.collection.damage import explained
+from rankloom.server.health import DAMAGED, DISK_FULL, REASONS, is_disk_full
 
 logger = logging.getLogger("rankloom.server")
 # Of an absolute path only its last part is shown.

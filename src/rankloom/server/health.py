@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -14,6 +15,19 @@ REASONS = {
     DAMAGED: "the collection is damaged; on the server, run: rankloom verify",
 }
 LEAST_FREE = 2_000_000  # bytes; a mark needs a few thousand
+
+
+def is_disk_full(error: BaseException) -> bool:
+    """Whether something could not be stored because the disk has no room, or none for this user.
+
+    >>> is_disk_full(OSError(errno.ENOSPC, "No space left on device")), is_disk_full(OSError(errno.ENOENT, "?"))
+    (True, False)
+    """
+    if isinstance(error, OSError):
+        return error.errno in (errno.ENOSPC, errno.EDQUOT)
+    # SQLite does not always know why it could not write or make its shared memory larger.
+    full = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE)
+    return getattr(error, "sqlite_errorcode", None) in full
 
 
 class Health:

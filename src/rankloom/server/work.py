@@ -9,10 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, ParamSpec, TypeVar
 
-from rankloom.collection.damage import is_disk_full
 from rankloom.collection.marks import now
 from rankloom.server.errors import Refused, log_failure, one_line
-from rankloom.server.health import DISK_FULL, REASONS
+from rankloom.server.health import DISK_FULL, REASONS, is_disk_full
 
 P = ParamSpec("P")
 R = TypeVar("R")
