@@ -515,6 +515,27 @@ class TestFaces:
         assert faces.faces(two).tolist() == [2.0]
         assert faces.faces(skimage.data.coffee()).tolist() == [0.0]
 
+    def test_boxes_are_shares_of_the_picture_whatever_its_size(self) -> None:
+        astronaut = skimage.data.astronaut()
+        wide = np.pad(astronaut, ((0, 0), (0, 512), (0, 0)))
+        for picture, width in ((astronaut, 1), (cv2.resize(astronaut, (200, 300)), 1), (wide, 2)):
+            (face,) = faces.detect_faces(picture)
+            assert face.left * width == pytest.approx(0.35, abs=0.05)
+            assert face.width * width == pytest.approx(0.16, abs=0.06)
+            assert face.top == pytest.approx(0.12, abs=0.06)
+            assert face.height == pytest.approx(0.2, abs=0.06)
+            assert faces.LEAST_SCORE <= face.score <= 1
+
+    def test_a_face_at_the_border_ends_there(self) -> None:
+        left_half = skimage.data.astronaut()[60:, 190:]
+        for face in faces.detect_faces(left_half):
+            assert min(face) >= 0
+            assert max(face.left + face.width, face.top + face.height) <= 1 + 1e-9
+
+    @pytest.mark.parametrize("shape", [(1, 1, 3), (4000, 3, 3), (15, 15, 3), (17, 4000, 3), (16, 16)])
+    def test_odd_shapes_have_no_face(self, shape: tuple[int, ...]) -> None:
+        assert faces.detect_faces(np.full(shape, 90, np.uint8)) == []
+
 
 class TestPrepared:
     def test_odd_images_have_all_parts(self) -> None:

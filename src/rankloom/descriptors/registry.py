@@ -67,7 +67,7 @@ DESCRIPTORS: dict[str, Descriptor] = {
         Descriptor("sift_words", sift_words, 0, "1", "histogram"),
         Descriptor("semantic", semantic, 1280, "1", "embedding"),
         Descriptor("perceptual_hash", perceptual_hash, 64, "1", "hash"),
-        Descriptor("faces", faces, 1, "1", "count"),
+        Descriptor("faces", faces, 1, "2", "count"),
     )
 }
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom._io import atomic_write
+from rankloom._packaged import open_session
 from rankloom.descriptors import _lite0
 from rankloom.descriptors._prepared import Image, Prepared, Vector, prepare
 
@@ -77,17 +78,6 @@ class SemanticNetwork:
             if self._session is None:
                 self._session = open_session(network_file(self.cache), self.threads)
         return self._session
-
-
-def open_session(path: str | os.PathLike[str], threads: int = 1) -> Any:
-    """Load an ONNX file on the CPU."""
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 3
-    return onnxruntime.InferenceSession(os.fspath(path), options, providers=["CPUExecutionProvider"])
 
 
 def network_input(image: Image | Prepared) -> Image:

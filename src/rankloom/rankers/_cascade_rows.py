@@ -10,6 +10,8 @@ from rankloom.core import FloatArray, IntArray
 from rankloom.evaluation.metrics import evaluate_queries, parse_metric
 from rankloom.rankers import _kernels
 
+LONG = 1 << 14  # rows of a list from which on only those that count are sorted
+JUDGED = 128  # rows of a grade in a list whose loss is computed
 _MARGINS = np.linspace(0.0, 6.0, 49)
 _ROUNDING = 1e-9  # of the estimates: sums in another order must not fall below a cut-off that they stand on
 
@@ -37,11 +39,20 @@ class HeldRows:
         return float(np.mean(self._values(self.estimates[-1])))
 
     def _values(self, scores: FloatArray, y: FloatArray | None = None) -> FloatArray:
-        grades = self.y if y is None else y
-        return np.nan_to_num(evaluate_queries(grades, scores, self._codes, [self._metric]).values[self._metric])
+        grades, codes = self.y if y is None else y, self._codes
+        k = parse_metric(self._metric).k
+        if k is not None and len(scores) > max(LONG, k) and (codes == codes[0]).all():
+            # Rows of no grade below the cut-off change nothing, and sorting them would be most of the time.
+            kept = (scores >= np.partition(scores, len(scores) - k)[len(scores) - k]) | (grades != 0)
+            grades, scores, codes = grades[kept], scores[kept], codes[kept]
+        return np.nan_to_num(evaluate_queries(grades, scores, codes, [self._metric]).values[self._metric])
 
     def losses(self) -> FloatArray:
-        """How much the metric of its list falls if a row changes grades with the last row of the lowest grade."""
+        """How much the metric of its list falls if a row changes grades with the last row of the lowest grade.
+
+        Of more than `JUDGED` rows of a grade in a list, so many are judged, evenly spaced by rank; the others have a
+        loss between those of their neighbours.
+        """
         full = self.estimates[-1]
         queries, code = np.unique(self._codes, return_inverse=True)
         order = np.lexsort((-full, code))
@@ -55,6 +66,7 @@ class HeldRows:
         last[code[low]] = low  # the last of each query is written last
         matter = np.flatnonzero((self.y > lowest[code]) & (full >= last_shown[code]))
         matter = matter[np.argsort(code[matter], kind="stable")]
+        everything, matter = matter, self._judged(matter, code)
         turn = np.arange(len(matter)) - np.searchsorted(code[matter], code[matter])
         before, losses = self._values(full), np.zeros(len(full))
         for number in range(int(turn.max(initial=-1)) + 1):  # one row of every query at a time: lists are independent
@@ -62,7 +74,25 @@ class HeldRows:
             y = self.y.copy()
             y[last[code[moved]]], y[moved] = self.y[moved], lowest[code[moved]]
             losses[moved] = np.maximum(before - self._values(full, y), 0.0)[code[moved]]
+        if len(matter) < len(everything):
+            for rows in self._by_grade(everything, code):
+                judged = np.isin(rows, matter)
+                losses[rows] = np.interp(np.arange(len(rows)), np.flatnonzero(judged), losses[rows[judged]])
         return losses
+
+    def _by_grade(self, rows: IntArray, code: IntArray) -> list[IntArray]:
+        """The rows of each grade of each query, from the highest score on."""
+        rows = rows[np.lexsort((-self.estimates[-1][rows], self.y[rows], code[rows]))]
+        new = (np.diff(code[rows], prepend=-1) != 0) | (np.diff(self.y[rows], prepend=np.nan) != 0)
+        return np.split(rows, np.flatnonzero(new)[1:])
+
+    def _judged(self, rows: IntArray, code: IntArray) -> IntArray:
+        """The rows whose loss is computed: all, or `JUDGED` of each grade of a query; in the order of the rows."""
+        parts = self._by_grade(rows, code)
+        if all(len(part) <= JUDGED for part in parts):
+            return rows
+        even = [part[np.unique(np.linspace(0, len(part) - 1, JUDGED).astype(np.int64))] for part in parts]
+        return rows[np.isin(rows, np.concatenate(even))]
 
     def cut_offs(self) -> FloatArray:
         """Cut-offs for every margin, widest last."""
