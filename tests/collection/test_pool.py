@@ -79,6 +79,12 @@ def greedy(megabytes: int, *, alive: Any) -> str:
         return "refused"
 
 
+def forgetful(number: int, *, alive: Any) -> int:
+    if number == 2:
+        raise MemoryError
+    return number
+
+
 def prepare_once(folder: str) -> None:
     Path(folder, f"prepared by {os.getpid()}").touch()
 
@@ -134,6 +140,11 @@ def test_deaths_do_not_make_the_work_be_prepared_again(tmp_path: Path) -> None:
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only there the memory of a process is known")
 def test_a_worker_takes_a_bounded_amount_of_memory() -> None:
     assert run(greedy, [(100,), (1000,), (100,)], workers=1) == ["100000000 bytes", "refused", "100000000 bytes"]
+
+
+def test_a_task_that_runs_out_of_memory_costs_that_task() -> None:
+    lost = (2, "the decoder crashed on it: it ran out of memory")
+    assert run(forgetful, [(n,) for n in range(4)], workers=1) == [lost if n == 2 else n for n in range(4)]
 
 
 def test_a_slow_task_does_not_hold_up_the_others(tmp_path: Path) -> None:
