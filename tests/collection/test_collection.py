@@ -606,6 +606,7 @@ class TestDrives:
         assert "rankloom index --forget-missing" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["short", "hole", "gone"])
 def test_a_damaged_file_is_refused_before_it_grows(collection, folder, damage):
     index(collection, descriptors=["hog"], workers=0)  # whose vectors are long: holes are pages of the disk
@@ -630,6 +631,7 @@ def test_a_damaged_file_is_refused_before_it_grows(collection, folder, damage):
         assert index(again, workers=0).items == 1
 
 
+@pytest.mark.slow
 def test_damaged_blocks_are_described_together(collection, folder, monkeypatch):
     """All descriptors and thumbnails of a file at once, and each file once."""
     for number in range(8, 12):  # one block each

@@ -56,6 +56,7 @@ def listing(folder: Path):
     return {(str(path), path.stat().st_mtime_ns, path.stat().st_size) for path in [folder, *folder.rglob("*")]}
 
 
+@pytest.mark.slow
 def test_a_medium_that_can_only_be_read(folder):
     before = listing(folder)
     with frozen(folder):
@@ -83,6 +84,7 @@ def test_an_older_version_is_not_changed_on_a_medium_that_can_only_be_read(tmp_p
         Collection(place)
 
 
+@pytest.mark.slow
 def test_a_full_disk_keeps_what_is_stored(tmp_path, monkeypatch):
     from rankloom.descriptors import registry
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from rankloom.collection import Collection, index
-from rankloom.collection._pool import WorkerError, run_in_order
+from rankloom.collection._pool import _AHEAD, WorkerError, run_in_order
 
 pytestmark = pytest.mark.slow
 
@@ -79,6 +79,12 @@ def greedy(megabytes: int, *, alive: Any) -> str:
         return "refused"
 
 
+def forgetful(number: int, *, alive: Any) -> int:
+    if number == 2:
+        raise MemoryError
+    return number
+
+
 def prepare_once(folder: str) -> None:
     Path(folder, f"prepared by {os.getpid()}").touch()
 
@@ -136,10 +142,16 @@ def test_a_worker_takes_a_bounded_amount_of_memory() -> None:
     assert run(greedy, [(100,), (1000,), (100,)], workers=1) == ["100000000 bytes", "refused", "100000000 bytes"]
 
 
+def test_a_task_that_runs_out_of_memory_costs_that_task() -> None:
+    lost = (2, "the decoder crashed on it: it ran out of memory")
+    assert run(forgetful, [(n,) for n in range(4)], workers=1) == [lost if n == 2 else n for n in range(4)]
+
+
 def test_a_slow_task_does_not_hold_up_the_others(tmp_path: Path) -> None:
-    """More tasks than are taken ahead end before the first one does."""
-    tasks = [(str(tmp_path), n) for n in range(100)]
-    assert run(slow_first, tasks, patience=0.1) == [*range(1, 100), 0]
+    """The first ends when the last has begun, which is not among those that are taken ahead of it."""
+    results = run(slow_first, [(str(tmp_path), n) for n in range(100)], patience=0.1)
+    assert sorted(results) == list(range(100))
+    assert results.index(0) >= 100 - 2 * _AHEAD
 
 
 def test_a_worker_that_hangs_costs_one_file() -> None:

@@ -263,7 +263,7 @@ def test_a_mark_on_an_item_that_is_gone(fresh, tmp_path):
     engine.feedback(like(1), [Mark(N + 1, 1.0), Mark(40, 0.0)])
     weights = engine.weights
     extra.unlink()
-    index(collection, [tmp_path], workers=0)
+    index(collection, [tmp_path], workers=0, forget_missing=True)
     found = engine.search(like(1), 100)
     assert N + 1 not in ids(found)
     assert found.marks == 2  # it still says what is wanted

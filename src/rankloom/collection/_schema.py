@@ -183,9 +183,9 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def _connect_to_read(path: Path) -> sqlite3.Connection:
-    """Open a database without any file beside it; one that has a log needs the files of those who write it."""
-    wal = path.with_name(f"{path.name}-wal")
-    mode = "mode=ro" if wal.is_file() and wal.stat().st_size else "immutable=1"
+    """Open a database without a file beside it; with those of others who have it open and may write, if there are."""
+    wal, shm = (path.with_name(f"{path.name}-{suffix}") for suffix in ("wal", "shm"))
+    mode = "mode=ro" if shm.is_file() or (wal.is_file() and wal.stat().st_size) else "immutable=1"
     address = f"{path.as_uri()}?{mode}"
     return sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
 

@@ -12,6 +12,7 @@ import os
 import resource
 import signal
 import sys
+import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing import Pipe
@@ -106,13 +107,15 @@ class _Child:
 
 
 def _serve(connection: Connection, function: Callable[..., Any]) -> None:
-    """Answer every task with `DONE` and its result, or `FAILED` and the reason in one line."""
+    """Answer every task with `DONE` and its result, or `DIED` or `FAILED` and the reason in one line."""
     tasks: SimpleQueue[tuple[Any, ...]] = SimpleQueue()
     Thread(target=_receive, args=(connection, tasks), daemon=True).start()
     while True:
         task = tasks.get()
         try:
             result = function(*task, alive=_signs(connection))
+        except MemoryError:
+            _send(connection, DIED, "it ran out of memory")
         except Exception as error:
             _send(connection, FAILED, _reason(error))
         else:
@@ -163,4 +166,6 @@ def _reason(error: BaseException) -> str:
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # by way of `finally`, which ends the child
+    # Python warns of threads: libraries may keep one, but none of them works while a supervisor forks.
+    warnings.filterwarnings("ignore", message=".*use of fork", category=DeprecationWarning)
     supervise(Connection(int(sys.argv[1])))
