@@ -168,7 +168,6 @@ def test_a_request_must_arrive_in_time(folder, data):
     limits = ConnectionLimits(header_seconds=0.2, body_seconds=0.2, bytes_per_second=1e9)
     with listening(folder, connections=limits) as (_, port), closing(dial(port, data)) as connection:
         assert is_cut(connection)
-        assert healthy(port)
 
 
 @pytest.mark.slow

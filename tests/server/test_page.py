@@ -399,6 +399,7 @@ def test_keyboard_alone(opened):
     press("-")
     expect(page.locator(".tile").first).to_have_class(re.compile("is-wrong"))
     press("u")
+    expect(page.locator(".toast", has_text="The mark is undone")).to_be_visible()  # the page knows it, too
     expect(page.locator(".tile").first).not_to_have_class(re.compile("is-wrong"))
     press("n")
     page.wait_for_selector("#pill", state="hidden")
