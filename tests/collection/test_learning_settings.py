@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from rankloom.collection import Collection
-from rankloom.collection.learning_settings import learning_settings, lock_weight, restart_learning, set_online_ranker
+from rankloom.collection.learning_settings import learning_state, lock_weight, restart_learning, set_online_ranker
 
 
 @pytest.mark.slow
@@ -26,7 +26,7 @@ def test_locks_that_are_set_at_once_are_all_kept(tmp_path):
                 thread.start()
             for thread in threads:
                 thread.join()
-            assert learning_settings(collection).locked == dict.fromkeys(names, float(turn))
+            assert learning_state(collection).settings.locked == dict.fromkeys(names, float(turn))
         set_online_ranker(collection, "arow")
         restart_learning(collection)
-        assert learning_settings(collection) == ({}, 0, "arow")
+        assert learning_state(collection).settings == ({}, 0, "arow")

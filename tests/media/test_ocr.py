@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from rankloom._packaged import PackagedFile
+from rankloom._io import PackagedFile
 from rankloom.media import ocr, read_image
 from tests.data import SHARED, needs_shared
 

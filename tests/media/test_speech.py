@@ -9,7 +9,7 @@ import av
 import numpy as np
 import pytest
 
-from rankloom._packaged import PackagedFile
+from rankloom._io import PackagedFile
 from rankloom.media import Shot, speech, spread_cues
 from rankloom.media.sound import RATE
 from rankloom.media.speech import Heard, _read_tokens, is_speech, read_speech

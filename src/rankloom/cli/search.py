@@ -80,7 +80,7 @@ def search(
         results = (engine.suggest if suggest else engine.search)(query, k, options)
     _show(query, results, as_json)
     if results.learning:
-        click.echo("marks are not all learned yet: 'rankloom serve' learns them in the background", err=True)
+        say("marks are not all learned yet: 'rankloom serve' learns them in the background", err=True)
 
 
 def _show(query: Query, results: Results, as_json: bool) -> None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import cv2
 import numpy as np
 
-from rankloom._packaged import PackagedFile
+from rankloom._io import PackagedFile
 from rankloom.descriptors._prepared import Image, Prepared, Vector, opencv, prepare
 
 FACES_SIDE = 320  # the longer side of the picture that is searched

@@ -13,7 +13,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom._packaged import open_session
+from rankloom._io import open_session
 from rankloom.descriptors._prepared import Image, Prepared, Vector, prepare
 from rankloom.descriptors.registry import Descriptor
 

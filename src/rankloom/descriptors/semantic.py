@@ -14,8 +14,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom._io import atomic_write
-from rankloom._packaged import open_session
+from rankloom._io import atomic_write, open_session
 from rankloom.descriptors import _lite0
 from rankloom.descriptors._prepared import Image, Prepared, Vector, prepare
 

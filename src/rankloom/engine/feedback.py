@@ -221,7 +221,7 @@ def _consistent(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     Of two items the last preference counts; those that are part of a circle contradict each other and are left out.
 
     >>> _consistent([(1, 2), (2, 3), (3, 2), (5, 6), (6, 7), (7, 5)])
-    [(3, 2), (1, 2)]
+    [(1, 2), (3, 2)]
     """
     last = {frozenset(pair): pair for pair in pairs}
     if not last:

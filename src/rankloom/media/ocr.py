@@ -9,7 +9,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom._packaged import PackagedFile
+from rankloom._io import PackagedFile
 
 INSTALL = "pip install 'rankloom[ocr]'"
 DETECTOR = PackagedFile(

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom._packaged import PackagedFile, open_session
+from rankloom._io import PackagedFile, open_session
 from rankloom.media._budget import Budget
 from rankloom.media.sound import RATE, passages, read_sound
 from rankloom.media.subtitles import Cue

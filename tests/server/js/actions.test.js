@@ -16,7 +16,8 @@ const hit = (id, rank, mark = null) => ({
 
 /** @param {number[]} ids @param {number} total @returns {Answer} */
 const answer = (ids, total = ids.length) => ({
-  total, cutoff: null, diffused: false, marks: 0, seconds: 0.01, hits: ids.map((id, i) => hit(id, i + 1)),
+  total, cutoff: null, diffused: false, learning: false, marks: 0, seconds: 0.01,
+  hits: ids.map((id, i) => hit(id, i + 1)),
 });
 
 /** The actions with a server that answers as told. @param {Record<string, Function>} server */

@@ -1,5 +1,4 @@
-// Where pictures are. Each address names the collection, so that a browser never shows what it kept of another
-// one that was served here before.
+// Addresses of pictures and files: each names its collection, so that a browser never mixes two.
 
 let collection = "";
 
