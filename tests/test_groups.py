@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from rankloom.groups import (
     check_finite,
     check_grades,
+    check_largest,
+    check_least,
     check_weights,
     group_rows,
     preference_pairs,
@@ -310,3 +312,21 @@ def test_preference_pairs_are_all_pairs_in_order(problem):
     y, qid, *_ = problem
     assert [tuple(pair) for pair in preference_pairs(y, qid).tolist()] == slow_pairs(y, qid)
     assert [tuple(pair) for pair in preference_pairs(y).tolist()] == slow_pairs(y, np.zeros(len(y)))
+
+
+@pytest.mark.parametrize("most", [1e7, 1e100, 1e299])
+def test_features_beyond_a_limit_name_the_column(most):
+    rows = np.ones((4, 3))
+    check_largest(rows * most, most, "it")
+    rows[2, 1] = -2 * most
+    with pytest.raises(ValueError, match=r"in column 1, it computes with at most .*; divide the column"):
+        check_largest(rows, most, "it")
+    check_largest(rows, np.inf, "it")
+
+
+def test_features_below_a_limit_name_the_column():
+    rows = np.array([[0.0, 1.0, 1e-200], [0.0, 1e-300, -1e-210]])
+    with pytest.raises(ValueError, match=r"no value beyond 1e-200 in column 2, it computes with at least 1e-100"):
+        check_least(rows, 1e-100, "it")
+    check_least(rows[:, :2], 1e-100, "it")  # zeros, and small values beside ordinary ones, are fine
+    check_least(rows, 0.0, "it")

@@ -139,7 +139,8 @@ def check_largest(rows: FloatArray, most: float, who: str) -> None:
     """Raise a ValueError that names the column whose values are beyond what a ranker can compute with."""
     flat = rows.ravel()
     with np.errstate(over="ignore"):
-        if flat @ flat <= most * most:  # one fast pass; only a sum that is large goes on to the exact test
+        # One fast pass; only a sum that is large, or a limit whose square is no number, goes on to the exact test.
+        if np.isinf(most) or flat @ flat <= most * most < np.inf:
             return
     column, value = _first(_largest(rows) > most, rows)
     if column >= 0:
