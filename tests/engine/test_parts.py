@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from rankloom.collection import Mark, add_encoder, index
+from rankloom.collection._files import vector_file
 from rankloom.collection.describing import load_encoder
 from rankloom.collection.query import Example, Query
 from rankloom.collection.settings import encoders_of
@@ -177,3 +178,15 @@ def test_differences_of_explanations():
 def test_options_that_make_no_sense(options, says):
     with pytest.raises(ValueError, match=says):
         SearchOptions(**options)
+
+
+def test_a_damaged_vector_is_named_with_its_cure(changing):
+    stored = next(entry for entry in changing.descriptors() if entry.name == "hog")
+    path = changing.folder / vector_file(stored.name, stored.version)
+    damaged = np.fromfile(path, np.float16)
+    damaged[6 * stored.dimension + 3] = np.nan
+    damaged.tofile(path)
+    engine = alike(changing)
+    for query in (like(3), like(7), like(3, text="red"), Query(examples=(Example(item=3), Example(item=9)))):
+        with pytest.raises(ValueError, match=r"vector of hog of item 7 is damaged .*rankloom repair"):
+            engine.search(query)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +12,12 @@ from rankloom.collection import Collection
 from rankloom.collection.filtering import allowed_by, newest_first
 from rankloom.collection.marks import marks
 from rankloom.collection.query import Query
+from rankloom.collection.verify import unsound_vectors
 from rankloom.core import FloatArray, IntArray
 from rankloom.engine.arrangement import Arranged, Arrangement
 from rankloom.engine.cutoff import suggest_cutoff
 from rankloom.engine.diffusion import Diffusion
-from rankloom.engine.encoding import ExampleEncoder
+from rankloom.engine.encoding import EncodedQuery, ExampleEncoder
 from rankloom.engine.explanation import Explanation
 from rankloom.engine.feedback import Judgements, RelevanceFeedback, mark_offsets
 from rankloom.engine.index import Index
@@ -23,6 +25,7 @@ from rankloom.engine.models import load_scorer
 from rankloom.engine.options import SearchOptions
 from rankloom.engine.ranking import Ranking
 from rankloom.engine.results import Results, SearchHit
+from rankloom.engine.scorers import Scorer
 from rankloom.engine.scoring import BaseScores, Scoring
 from rankloom.engine.similarity import Similarities
 from rankloom.engine.snapshot import SnapshotSource
@@ -52,7 +55,20 @@ class Pipeline:
         """What the experts say of every item, without marks and neighbors."""
         view = self.view()
         encoded = self.encoder.encode(query, view.snapshot)
-        return self.scoring.scores(view, encoded, view.scorer_for(encoded.query), view.key)
+        return self._scored(view, encoded, view.scorer_for(encoded.query), view.key)
+
+    def _scored(
+        self, view: View, encoded: EncodedQuery, scorer: Scorer, key: Any, marked: IntArray | None = None
+    ) -> BaseScores:
+        """What the experts say; an error that damaged vectors are behind of says so."""
+        try:
+            base = self.scoring.scores(view, encoded, scorer, key, marked)
+            sound = bool(np.isfinite(base.scores).all())
+        except ValueError as error:
+            raise ValueError(unsound_vectors(self._collection) or str(error)) from error
+        if not sound:
+            raise ValueError(unsound_vectors(self._collection) or "the scores are not finite: check the weights")
+        return base
 
     def rank(self, view: View, query: Query, options: SearchOptions, model: int | None = None) -> Ranking:
         """All scores of a query in one view of the collection; by another model if one is given."""
@@ -65,7 +81,7 @@ class Pipeline:
         given = marks(self._collection, query.qid, options.user) if options.feedback else []
         judgements = Judgements.of(given, snapshot.n_items)
         marked = np.sort(judgements.rows())
-        base = self.scoring.scores(view, encoded, scorer, key, marked if len(marked) else None)
+        base = self._scored(view, encoded, scorer, key, marked if len(marked) else None)
         feedback = self.feedback.fit(view, encoded, judgements, base.scores)
         scores = base.scores if feedback is None else feedback.scores(base.scores)
         diffused = None

@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from fastapi import FastAPI, Response
@@ -54,6 +55,8 @@ def create_app(engine: Engine, settings: ServerSettings | None = None) -> FastAP
     settings : of the server; those of this machine alone unless given.
     """
     settings = settings or ServerSettings()
+    if engine.collection.read_only:
+        settings = replace(settings, read_only=True)
     settings.check()
     collection = collection_id(engine.collection)
     health = Health(engine.collection, read_only=settings.read_only)
