@@ -440,6 +440,7 @@ def test_a_mark_of_another_process_is_seen(engine):
     found = ids(engine.search(like(1), N))
     assert found[0] == 40
     assert found[-1] == 2
+    engine.settle()
     assert engine.weight_state.n_marks == 2
 
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, diags_array
-from scipy.sparse.linalg import cg
 
 from rankloom.core import FloatArray
 
@@ -74,9 +73,12 @@ class NeighborGraph:
         """
         if not 0 <= alpha < 1:
             raise ValueError(f"alpha must be from 0 to below 1, got {alpha!r}")
+        from rankloom.engine import _kernels
+
         S = self.operator() if operator is None else operator
-        diffused, failed = cg(diags_array(np.ones(len(self))) - alpha * S, start, rtol=tol, maxiter=1000)
-        if failed:
+        y = np.ascontiguousarray(start, dtype=np.float64)
+        diffused, converged = _kernels.diffuse(S.indptr, S.indices, S.data, float(alpha), y, tol, 1000)
+        if not converged:
             raise ValueError("the diffusion did not converge; take a smaller alpha")
         return np.asarray(diffused, dtype=np.float64)
 
