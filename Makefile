@@ -5,7 +5,7 @@ PYTEST := $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile --
 NUMERICAL := tests/rankers tests/reranking tests/descriptors tests/experts $(patsubst %,tests/%.py,concepts/test_bagging \
   engine/test_graphs engine/test_index engine/test_learning engine/test_neighbors evaluation/test_metrics)
 
-.PHONY: demo test quick page other-cpu browser bench soak clean
+.PHONY: demo test quick page other-cpu browser bench soak hostile clean
 
 demo: .venv/.runtime
 	$(BIN)/rankloom demo
@@ -49,6 +49,11 @@ bench: .venv/.bench
 # Minutes of load on this machine's own address: users, an indexer, and a server that is killed.
 soak: .venv/.test
 	$(BIN)/python -m benchmarks.soak
+
+# What an attacker, a crowd or an accident does, all of it: hostile files and requests, kills, full and missing disks, then load.
+hostile: .venv/.test
+	$(PYTEST) tests/server tests/collection tests/media $(patsubst %,tests/rankers/test_%.py,tree_text) -m "not browser"
+	$(BIN)/python -m benchmarks.soak --seconds 120
 
 .venv/.runtime: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Rankloom needs Python 3.11 or newer; name one with: make PYTHON=python3.12 ...")'

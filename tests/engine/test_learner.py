@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from rankloom.engine import learner as module
-from rankloom.engine.learner import Learner
+from rankloom.engine.learner import Activity, Learner
 
 LONG = 300  # seconds; only ends what hangs
 
@@ -92,3 +92,21 @@ def test_an_idle_thread_ends_and_another_begins(monkeypatch):
         assert ended.acquire(timeout=LONG)
         assert len(runs) == count
     learner.stop()
+
+
+def test_long_work_gives_way_to_searches():
+    activity, order = Activity(), []
+
+    def work():
+        activity.give_way()
+        order.append("work")
+
+    with activity.running():
+        with activity.running():
+            order.append("search")
+        worker = threading.Thread(target=work)
+        worker.start()
+    worker.join(LONG)
+    assert order == ["search", "work"]
+    with activity.running():
+        activity.give_way()  # not for ever: the time limit of the tests would end it

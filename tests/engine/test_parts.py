@@ -12,6 +12,7 @@ from rankloom.collection.describing import load_encoder
 from rankloom.collection.query import Example, Query
 from rankloom.collection.settings import encoders_of
 from rankloom.engine import Engine, Explanation, Part, SearchOptions
+from rankloom.engine.similarity import Distances
 from tests.archives import alike, ids, like, rgb, write_encoder, write_pictures
 
 N = 48
@@ -190,3 +191,25 @@ def test_a_damaged_vector_is_named_with_its_cure(changing):
     for query in (like(3), like(7), like(3, text="red"), Query(examples=(Example(item=3), Example(item=9)))):
         with pytest.raises(ValueError, match=r"vector of hog of item 7 is damaged .*rankloom repair"):
             engine.search(query)
+
+
+def test_distances_are_kept_for_other_weights(original):
+    snapshot = alike(original).snapshot()
+    vectors, distances = snapshot.vectors_of(4), Distances()
+    names = [expert.name for expert in snapshot.experts]
+    for seed in range(3):
+        weights = dict(zip(names, np.random.default_rng(seed).normal(size=len(names)), strict=True))
+        expected = snapshot.similarity(vectors, weights)
+        np.testing.assert_allclose(distances.similarity(snapshot, 5, vectors, weights), expected, rtol=1e-4, atol=1e-5)
+        vectors = {name: np.full_like(vector, np.nan) for name, vector in vectors.items()}  # not looked at again
+        kept = distances.similarity(snapshot, 5, vectors, weights)
+        np.testing.assert_allclose(kept, expected, rtol=1e-4, atol=1e-5)
+        vectors = snapshot.vectors_of(4)
+
+
+def test_distances_of_a_collection_that_is_too_large_are_not_kept(original, monkeypatch):
+    snapshot = alike(original).snapshot()
+    weights = {expert.name: 1.0 for expert in snapshot.experts}
+    monkeypatch.setattr("rankloom.engine.similarity.CACHE_BYTES", 1000)
+    whole = Distances().similarity(snapshot, 5, snapshot.vectors_of(4), weights)
+    np.testing.assert_array_equal(whole, snapshot.similarity(snapshot.vectors_of(4), weights))

@@ -120,7 +120,8 @@ class Engine:
         """
         if k < 1:
             raise ValueError(f"k must be at least 1, got {k!r}")
-        return (self._pipeline.listed if query.lists else self._pipeline.search)(query, k, options)
+        with self._weights.searches.running():
+            return (self._pipeline.listed if query.lists else self._pipeline.search)(query, k, options)
 
     def explain(self, query: Query, items: Sequence[int], options: SearchOptions = _DEFAULT) -> list[Explanation]:
         """What each expert, mark, neighbor and reranker added to the scores of items: parts that sum to each of them.

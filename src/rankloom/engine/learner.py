@@ -5,9 +5,11 @@ from __future__ import annotations
 import atexit
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 
+WAY_SECONDS = 0.05  # that long work waits for searches before each small step
 IDLE_SECONDS = 5.0  # without anything to do, after which the thread ends; the next request starts another
 
 
@@ -25,6 +27,32 @@ class Pass:
     def takes_long(self) -> None:
         """Say that this run takes long: nobody waits for it unless they want all of it."""
         self._learner.release()
+
+
+class Activity:
+    """How many searches run now, so that long work in the background lets them go first."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._running = 0
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """A search runs inside."""
+        with self._changed:
+            self._running += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._running -= 1
+                self._changed.notify_all()
+
+    def give_way(self) -> None:
+        """Wait until no search runs; not for ever, so that the work goes on where one follows another."""
+        if self._running:
+            with self._changed:
+                self._changed.wait_for(lambda: not self._running, WAY_SECONDS)
 
 
 class Learner:

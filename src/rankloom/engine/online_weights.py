@@ -118,6 +118,10 @@ def online_ranker(name: str) -> OnlineRanker:
     return ranker
 
 
+def nothing() -> None:
+    """A pause that takes no time."""
+
+
 class OnlineWeights:
     """Weights that start somewhere and follow the log of marks.
 
@@ -150,6 +154,7 @@ class OnlineWeights:
         self._undo = 0
         self._histories: LRU[tuple[str, str], History] = LRU(HISTORIES)
         self.n_marks = 0
+        self._pause: Callable[[], None] = nothing
         self.complete = True  # whether all marks are of items that phi has
         self._ranker = self._fresh()
 
@@ -192,7 +197,12 @@ class OnlineWeights:
         return count_marks(self._collection, after=last, most=most + 1)
 
     def catch_up(
-        self, until: int | None = None, *, store: bool = False, stop: Callable[[], bool] = lambda: False
+        self,
+        until: int | None = None,
+        *,
+        store: bool = False,
+        stop: Callable[[], bool] = lambda: False,
+        pause: Callable[[], None] = nothing,
     ) -> None:
         """Learn from marks that came since, and forget those that were undone.
 
@@ -201,7 +211,9 @@ class OnlineWeights:
         until : the last mark to learn from.
         store : whether to keep checkpoints on the way.
         stop : asked from time to time whether to end early.
+        pause : called before every small step.
         """
+        self._pause = pause
         undo, undone = undone_since(self._collection, self._undo)
         if any(mark <= self._last for mark in undone):
             self._resume(None if until is None else until + 1)
@@ -236,6 +248,7 @@ class OnlineWeights:
         return learned
 
     def _pairs(self, mark: StoredMark, together: set[int]) -> list[tuple[int, int]]:
+        self._pause()
         key = (mark.qid, mark.user)
         history = self._histories.get(key)
         if history is None:
@@ -253,6 +266,7 @@ class OnlineWeights:
         return pairs
 
     def _rows(self, qid: str, rows: IntArray) -> FloatArray | None:
+        self._pause()
         query = asked(self._collection, qid)
         return None if query is None else self._phi.rows(query, rows)
 

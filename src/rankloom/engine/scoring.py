@@ -12,7 +12,7 @@ from rankloom.core import LRU, FloatArray, IntArray
 from rankloom.engine.encoding import EncodedQuery
 from rankloom.engine.index import ExactIndex, Index
 from rankloom.engine.scorers import Scorer, WeightScorer
-from rankloom.engine.similarity import CACHE_BYTES
+from rankloom.engine.similarity import CACHE_BYTES, Distances
 from rankloom.engine.snapshot import Snapshot
 from rankloom.engine.view import View
 from rankloom.features import Features
@@ -40,6 +40,7 @@ class Scoring:
         self._index = ExactIndex() if index is None else index
         self._growing = threading.Lock()
         self._cache: LRU[Any, BaseScores] = LRU(32)
+        self._distances = Distances()
 
     def scores(
         self, view: View, encoded: EncodedQuery, scorer: Scorer, key: Any, marked: IntArray | None = None
@@ -85,7 +86,9 @@ class Scoring:
             return None
         visual = {expert.name for expert in snapshot.experts}
         rest = WeightScorer({name: weight for name, weight in scorer.weights.items() if name not in visual})
-        return rest.scores(phi) + snapshot.similarity(examples[0].vectors, scorer.weights)
+        example = encoded.query.examples[0]
+        name = example.picture if example.item is None else example.item
+        return rest.scores(phi) + self._distances.similarity(snapshot, name, examples[0].vectors, scorer.weights)
 
     def _candidates(self, encoded: EncodedQuery, snapshot: Snapshot, marked: IntArray | None) -> IntArray | None:
         """The items that an approximate index proposes, and marked ones; None for all, as where words count too."""

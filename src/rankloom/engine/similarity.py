@@ -10,9 +10,12 @@ from numpy.typing import NDArray
 
 from rankloom.core import LRU
 from rankloom.engine.encoding import EncodedQuery
+from rankloom.engine.snapshot import Snapshot
 from rankloom.engine.view import View
+from rankloom.experts.distances import DISTANCES, all_distances
 
 CACHE_BYTES = 64 * 2**20
+FEWEST = 4  # queries whose distances must fit, or none are kept
 
 
 class Similarities:
@@ -49,3 +52,41 @@ class Similarities:
         self._columns.size = min(512, max(64, CACHE_BYTES // max(1, column.nbytes)))
         self._columns.put(key, column)
         return column
+
+
+class Distances:
+    """All distances of all items to the examples of the last queries.
+
+    A mark changes the weights but no distance: the same search costs a fraction then. Collections of which too few
+    queries would fit are compared anew each time, in one pass that keeps nothing.
+    """
+
+    def __init__(self) -> None:
+        self._known: LRU[Any, NDArray[np.float32]] = LRU(512)
+
+    def similarity(
+        self, snapshot: Snapshot, name: Hashable, vectors: Mapping[str, NDArray[Any]], weights: Mapping[str, float]
+    ) -> NDArray[np.float32]:
+        """The weighted similarity of all items to an example.
+
+        Parameters
+        ----------
+        snapshot : the items.
+        name : of the example: equal names are equal pictures.
+        vectors : the example.
+        weights : of the visual experts.
+        """
+        size = 4 * len(DISTANCES) * max(1, snapshot.n_items)
+        if FEWEST * size * len(snapshot.vectors) > CACHE_BYTES:
+            return snapshot.similarity(vectors, weights)
+        self._known.size = CACHE_BYTES // size
+
+        def distances(descriptor: str) -> NDArray[np.float32]:
+            key = (snapshot.basis, snapshot.n_items, name, descriptor)
+            known = self._known.get(key)
+            if known is None:
+                known = all_distances(vectors[descriptor], snapshot.vectors[descriptor])
+                self._known.put(key, known)
+            return known
+
+        return snapshot.similarity(vectors, weights, distances=distances)

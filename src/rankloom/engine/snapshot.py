@@ -22,7 +22,7 @@ from rankloom.core import FloatArray, IntArray
 from rankloom.engine.concepts import ConceptScores, concept_scores
 from rankloom.engine.explanation import CONCEPT, FACES, TAGS, TEXT
 from rankloom.experts import EncodedExample, Expert, expert_features, expert_rows, experts_of
-from rankloom.experts.distances import DISTANCES, add_similarities
+from rankloom.experts.distances import DISTANCES, add_similarities, add_similarities_of
 from rankloom.features import Features
 from rankloom.text import TextIndex
 from rankloom.text.tokens import place_terms
@@ -145,14 +145,31 @@ class Snapshot:
         return np.nan_to_num(column, nan=0.0)
 
     def similarity(
-        self, vectors: Mapping[str, NDArray[Any]], weights: Mapping[str, float], rows: IntArray | slice | None = None
+        self,
+        vectors: Mapping[str, NDArray[Any]],
+        weights: Mapping[str, float],
+        rows: IntArray | slice | None = None,
+        *,
+        distances: Callable[[str], NDArray[np.float32]] | None = None,
     ) -> NDArray[np.float32]:
-        """The weighted similarity of all items, or of some, to a described picture; each descriptor is read once."""
+        """The weighted similarity of all items, or of some, to a described picture; each descriptor is read once.
+
+        Parameters
+        ----------
+        vectors : the picture.
+        weights : of the visual experts.
+        rows : the items, unless all.
+        distances : all distances of all items by descriptor, where they are at hand; nothing is read then.
+        """
         total = np.zeros(len(self.present if rows is None else self.present[rows]), dtype=np.float32)
         for name, stored in self.vectors.items():
             of_distances = np.array([weights.get(f"{name}.{distance}", 0.0) for distance in DISTANCES], np.float32)
-            if name in vectors and of_distances.any():
-                scales = np.array([self.scales[name][distance] for distance in DISTANCES], np.float32)
+            if name not in vectors or not of_distances.any():
+                continue
+            scales = np.array([self.scales[name][distance] for distance in DISTANCES], np.float32)
+            if distances is not None:
+                add_similarities_of(total, distances(name), of_distances, scales)
+            else:
                 add_similarities(total, vectors[name], stored if rows is None else stored[rows], of_distances, scales)
         return total
 

@@ -15,9 +15,9 @@ from rankloom.collection.query import Query
 from rankloom.core import LRU, FloatArray, IntArray
 from rankloom.engine.encoding import ExampleEncoder
 from rankloom.engine.explanation import FACES
-from rankloom.engine.learner import Learner, Pass
+from rankloom.engine.learner import Activity, Learner, Pass
 from rankloom.engine.models import load_scorer
-from rankloom.engine.online_weights import ONLINE, OnlineWeights, Phi, WeightState
+from rankloom.engine.online_weights import ONLINE, OnlineWeights, Phi, WeightState, nothing
 from rankloom.engine.scorers import RankerScorer
 from rankloom.engine.snapshot import Snapshot, SnapshotSource
 from rankloom.engine.view import View
@@ -77,6 +77,7 @@ class WeightSource:
         self._last: tuple[LearningState, _Learned, View] | None = None
         self._store = False
         self._scorers: LRU[int, RankerScorer] = LRU(4)
+        self.searches = Activity()
         self._learner = Learner(self._learn, collection.release)
         collection.before_close(self._learner.stop)
 
@@ -168,9 +169,11 @@ class WeightSource:
         snapshot, state = self._snapshots.current(), learning_state(self._collection)
         with self._lock:
             online = self._learning(snapshot, state)
-            if online.n_behind(AT_ONCE) > AT_ONCE:
+            long = online.n_behind(AT_ONCE) > AT_ONCE
+            if long:
                 run.takes_long()
-            online.catch_up(state.last_mark, store=store, stop=lambda: run.stopped)
+            pause = self.searches.give_way if long else nothing  # somebody waits for a short run
+            online.catch_up(state.last_mark, store=store, stop=lambda: run.stopped, pause=pause)
             if not run.stopped:
                 self._publish(online, snapshot, state, log=_log(state))
 

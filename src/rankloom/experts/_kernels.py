@@ -136,3 +136,14 @@ def weighted(codes, query, query_codes, weights, scales, out, begin, end):
         if weights[4] != 0:
             similarity += weights[4] * np.exp(-_intersection(least, total, query_total) / scales[4])
         out[i] += similarity
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def weighted_distances(distances, weights, scales, out):
+    """Add the weighted similarities of rows, whose distances are given, to `out`."""
+    for i in range(len(out)):
+        similarity = np.float32(0.0)
+        for j in range(len(weights)):
+            if weights[j] != 0:
+                similarity += weights[j] * np.exp(-distances[i, j] / scales[j])
+        out[i] += similarity

@@ -127,6 +127,18 @@ def add_similarities(
     _in_threads(_kernels.weighted, arrays, len(stored), stored.shape[1])
 
 
+def add_similarities_of(
+    total: NDArray[np.float32],
+    distances: NDArray[np.float32],
+    weights: NDArray[np.float32],
+    scales: NDArray[np.float32],
+) -> None:
+    """The same as `add_similarities`, from the distances that `all_distances` gave for all rows."""
+    from rankloom.experts import _kernels
+
+    _kernels.weighted_distances(distances, np.asarray(weights, np.float32), np.asarray(scales, np.float32), total)
+
+
 def _checked(query: Rows, stored: Rows) -> tuple[NDArray[np.float32], NDArray[np.uint16], NDArray[np.uint16]]:
     """The query, its codes if it has half precision too (else none), and the codes of the rows."""
     if stored.dtype != np.float16:
