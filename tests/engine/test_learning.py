@@ -12,7 +12,7 @@ from rankloom.collection import Collection, Mark, index
 from rankloom.collection.export import export_marks
 from rankloom.collection.query import Query
 from rankloom.datasets.trec import qid_from_trec, qid_to_trec, read_qrels
-from rankloom.engine import SearchOptions, feedback
+from rankloom.engine import SearchOptions, feedback, learner
 from rankloom.engine.feedback import RIDGE, feedback_coefficients
 from rankloom.engine.online_weights import History, preferences
 from tests.archives import alike, copied, ids, kind, like, picture, write_pictures
@@ -480,6 +480,16 @@ def test_thousands_of_marks_of_one_query(engine):
     last = {1 + place % N: float(place * 7 % 3) for place in range(2000)}
     assert {one.id: one.mark for one in found} == last
     assert [one.mark for one in found] == sorted(last.values(), reverse=True)
+
+
+def test_the_first_search_does_not_wait_for_a_long_replay(engine, monkeypatch):
+    monkeypatch.setattr(learner, "WAY_SECONDS", 300.0)  # until no search runs
+    with engine._weights.searches.running():
+        engine.feedback(like(2), [Mark(1 + place % N, float(place % 2)) for place in range(1001)])
+        assert len(engine.search(like(2), N)) == N  # the time limit of the tests ends it if both wait for each other
+        assert engine.weight_state.n_marks == 0
+    engine.settle()
+    assert engine.weight_state.n_marks == 1001
 
 
 def test_only_the_latest_marks_teach_but_all_keep_their_places(engine, monkeypatch):

@@ -17,13 +17,14 @@ from rankloom.engine.encoding import ExampleEncoder
 from rankloom.engine.explanation import FACES
 from rankloom.engine.learner import Activity, Learner, Pass
 from rankloom.engine.models import load_scorer
-from rankloom.engine.online_weights import ONLINE, OnlineWeights, Phi, WeightState, nothing
+from rankloom.engine.online_weights import ONLINE, OnlineWeights, Phi, WeightState
 from rankloom.engine.scorers import RankerScorer
 from rankloom.engine.snapshot import Snapshot, SnapshotSource
 from rankloom.engine.view import View
 from rankloom.experts import prior_weights
 
 AT_ONCE = 1000  # marks that whoever marks, or opens a collection, waits for
+_NO_LOG = (-1, -1)  # of weights that do not know all marks
 _ENCODER_WEIGHT = 1.0
 _FACE_WEIGHT = 0.1
 
@@ -70,7 +71,7 @@ class WeightSource:
         given: Mapping[str, float] | None = None,
     ):
         self._collection, self._snapshots, self._encoder, self._given = collection, snapshots, encoder, given
-        self._lock = threading.Lock()  # of what learns; the learner and the first search take it
+        self._lock = threading.Lock()  # of what learns, until something is published: the first search learns too
         self._online: OnlineWeights | None = None
         self._online_key: tuple[Any, ...] = ()
         self._learned: _Learned | None = None
@@ -159,7 +160,7 @@ class WeightSource:
                 behind = online.n_behind(AT_ONCE) > AT_ONCE
                 if not behind:
                     online.catch_up(state.last_mark)
-                self._publish(online, snapshot, state, log=(-1, -1) if behind else _log(state))
+                self._publish(online, snapshot, state, log=_NO_LOG if behind else _log(state))
             assert self._learned is not None
             return self._learned
 
@@ -169,13 +170,17 @@ class WeightSource:
         snapshot, state = self._snapshots.current(), learning_state(self._collection)
         with self._lock:
             online = self._learning(snapshot, state)
-            long = online.n_behind(AT_ONCE) > AT_ONCE
-            if long:
-                run.takes_long()
-            pause = self.searches.give_way if long else nothing  # somebody waits for a short run
-            online.catch_up(state.last_mark, store=store, stop=lambda: run.stopped, pause=pause)
-            if not run.stopped:
-                self._publish(online, snapshot, state, log=_log(state))
+            if online.n_behind(AT_ONCE) <= AT_ONCE:
+                online.catch_up(state.last_mark, store=store, stop=lambda: run.stopped)
+                if not run.stopped:
+                    self._publish(online, snapshot, state, log=_log(state))
+                return
+            if self._learned is None:
+                self._publish(online, snapshot, state, log=_NO_LOG)
+        run.takes_long()
+        online.catch_up(state.last_mark, store=store, stop=lambda: run.stopped, pause=self.searches.give_way)
+        if not run.stopped:
+            self._publish(online, snapshot, state, log=_log(state))
 
     def _publish(self, online: OnlineWeights, snapshot: Snapshot, state: LearningState, log: tuple[int, int]) -> None:
         n_items = None if online.complete else snapshot.n_items
