@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from rankloom.collection.collection import Collection
 
@@ -54,6 +52,9 @@ def duplicate_groups(collection: Collection, *, bits: int = 3, similarity: float
     differ in at most `bits` bits and, where the collection has the semantic descriptor, its cosine is at least
     `similarity`: plain drawings may share a hash.
     """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     query = "SELECT id, phash FROM items WHERE hash IN (SELECT hash FROM files) ORDER BY id"
     rows = collection.db.execute(query).fetchall()
     if len(rows) < 2:
