@@ -7,6 +7,8 @@ import shutil
 import tempfile
 from collections import Counter
 
+import joblib
+
 from tests.building import ROOT
 
 
@@ -18,10 +20,21 @@ def pytest_configure(config):
             os.environ.setdefault(name, "1")
 
 
+def pytest_xdist_auto_num_workers():
+    """One process more than cores: servers, browsers and disks are waited for."""
+    return joblib.cpu_count() + 1
+
+
 def pytest_collection_modifyitems(items):
-    """Files that take long come first, so that no process is left with one when the others have ended."""
+    """Files that take long come first, so that no process is left with one when the others have ended.
+
+    Of those of the rankers only the longest: side by side, two processes would compile the same kernels.
+    """
     first = Counter(item.path for item in items if item.get_closest_marker("slow"))
+    rankers = [path for path, _ in first.most_common() if path.parent.name == "rankers"]
     first.update({item.path: 1000 for item in items if item.get_closest_marker("browser")})
+    for path in rankers[1:]:
+        del first[path]
     items.sort(key=lambda item: -first[item.path])
 
 
