@@ -18,13 +18,13 @@ from rankloom.text.tokens import LONGEST_WORD, MOST_CHARACTERS, fold, place_term
 from tests.data import SHARED, needs_shared
 
 # Words that the stemmer leaves alone, so that the twin need not know it.
-WORDS = ["red", "sun", "sunny", "sunset", "dog", "old", "town", "do", "on"]
+WORDS = ["red", "sun", "sunny", "sunset", "dog", "old", "town", "dove", "onion"]
 
 texts = st.lists(st.sampled_from(WORDS), max_size=7).map(" ".join)
 pairs = st.lists(st.tuples(st.integers(1, 8), texts), max_size=14)
 parts = st.one_of(
     st.sampled_from(WORDS),
-    st.sampled_from(["s*", "sun*", "do*", "x*"]),
+    st.sampled_from(["s*", "sun*", "do*", "o*"]),
     st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(lambda words: f'"{" ".join(words)}"'),
     st.sampled_from(WORDS).map(lambda word: f"-{word}"),
     st.sampled_from(["-sun*", '-"old town"', "unknown", "-unknown"]),
@@ -464,7 +464,7 @@ def test_captions_are_found_by_two_of_their_words(language):
         if not words:
             continue
         rarest = sorted(dict.fromkeys(words), key=lambda word: np.count_nonzero(index.scores(word)))[:2]
-        scores = index.scores(" ".join(rarest))
+        scores = index.scores(" ".join(sorted(rarest, key=words.index)))  # in their order: "letter A", not "A letter"
         assert scores[i] > 0, row
         n += 1
         in_top += i in np.argsort(-scores, kind="stable")[:10]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from rankloom.text.stop_words import without_stop_words
 from rankloom.text.tokens import Phrase, last_word, phrase_terms, query_terms
 
 MOST_CHARACTERS = 10_000
@@ -24,7 +25,7 @@ class TextQuery:
 
     Parameters
     ----------
-    words : each is evidence, none is needed.
+    words : each is evidence, none is needed; stop words are left out, unless there are no others.
     prefixes : folded beginnings of words; what begins so counts as one word.
     phrases : evidence, and each is needed.
     minus, minus_prefixes : what an item must not have.
@@ -35,6 +36,11 @@ class TextQuery:
     phrases: tuple[Phrase, ...] = ()
     minus: tuple[Phrase, ...] = ()
     minus_prefixes: tuple[str, ...] = ()
+
+    @property
+    def n_parts(self) -> int:
+        """How many words, prefixes and phrases there are."""
+        return len(self.words) + len(self.prefixes) + len(self.phrases)
 
     @property
     def has_evidence(self) -> bool:
@@ -50,10 +56,13 @@ def parse_query(text: str) -> TextQuery:
     >>> parse_query('red sun* -dogs "old town"')
     TextQuery(words=('red',), prefixes=('sun',), phrases=(Phrase(terms=('old', 'town'), offsets=(0, 1)),),
               minus=(Phrase(terms=('dog',), offsets=(0,)),), minus_prefixes=())
+    >>> parse_query("the letter A").words, parse_query("A letter").words
+    (('letter', 'a'), ('letter',))
     >>> parse_query('- * "').has_evidence
     False
     """
     words: dict[str, None] = {}
+    meant: set[str] = set()
     prefixes: dict[str, None] = {}
     phrases: dict[Phrase, None] = {}
     minus: dict[Phrase, None] = {}
@@ -68,15 +77,28 @@ def parse_query(text: str) -> TextQuery:
             minus_prefixes[prefix] = None
         else:
             words.update(dict.fromkeys(query_terms(before)))
+            if part.start() and len(part["word"]) == 1 and part["word"].isupper():
+                meant.update(query_terms(before))  # the letter A, vitamin C
             prefixes[prefix] = None
     nothing = Phrase((), ())
     return TextQuery(
-        words=tuple(words)[:MOST_PARTS],
+        words=tuple(without_stop_words([*words], meant)[:MOST_PARTS]),
         prefixes=tuple(prefix for prefix in prefixes if prefix)[:MOST_PREFIXES],
         phrases=tuple(phrase for phrase in phrases if phrase != nothing)[:MOST_PARTS],
         minus=tuple(phrase for phrase in minus if phrase != nothing)[:MOST_PARTS],
         minus_prefixes=tuple(prefix for prefix in minus_prefixes if prefix)[:MOST_PREFIXES],
     )
+
+
+def wanted_words(text: str) -> str:
+    """What a query asks for as a plain sentence: without signs, and without what is not wanted.
+
+    >>> wanted_words('red sun* -dogs "old town"')
+    'red sun old town'
+    """
+    parts = _PARTS.finditer(text[:MOST_CHARACTERS].translate(_QUOTES))
+    wanted = (part["word"] if part["phrase"] is None else part["phrase"] for part in parts if not part["minus"])
+    return " ".join(" ".join(wanted).replace("*", " ").replace("＊", " ").split())
 
 
 def _prefix(word: str) -> tuple[str, str]:
