@@ -14,6 +14,7 @@ from rankloom.descriptors import PRESETS
 from rankloom.experiments import LabeledCollection, load_labeled
 from rankloom.experiments.prior import train_prior
 from rankloom.experts import prior_weights
+from rankloom.experts.starting_weights import TEXT_WEIGHTS
 
 
 def labeled(seed, *, good, n=90):
@@ -46,7 +47,7 @@ def test_every_collection_counts_alike():
 @pytest.mark.parametrize("preset", list(PRESETS))
 def test_packaged_weights(preset):
     weights = prior_weights(PRESETS[preset])
-    visual = {name: weight for name, weight in weights.items() if not name.endswith("bm25")}
+    visual = {name: weight for name, weight in weights.items() if name not in TEXT_WEIGHTS}
     assert len(visual) == 4 * len(PRESETS[preset])
     assert sum(visual.values()) == pytest.approx(1)
     assert min(visual.values()) >= 0

@@ -1,4 +1,4 @@
-"""evaluate-collection, train-prior: how good search is on labeled collections, and what they teach."""
+"""evaluate-collection, train-prior, train-words: how good search is on collections, and what they teach."""
 
 from __future__ import annotations
 
@@ -117,3 +117,27 @@ def train_prior(pairs: tuple[str, ...], column: str, output: str) -> None:
         weights[preset] = learn([collection.only(set(names) & set(collection.vectors)) for collection in collections])
     write_json(dict(sorted(weights.items())), output)
     say(f"weights of {', '.join(weights)} from {len(collections)} collections -> {output}")
+
+
+@click.command("train-words")
+@click.argument("collections", nargs=-1, required=True, metavar="COLLECTION...", type=click.Path(exists=True))
+@click.option("--output", "-o", required=True, type=click.Path(dir_okay=False), help="Where to write the map (.npz).")
+def train_words(collections: tuple[str, ...], output: str) -> None:
+    """Learn the map from words to looks from collections of photos with captions; some thousand are needed.
+
+    The file that comes with the package, experts/word_map.npz, was made so.
+
+    \b
+    Example:
+      rankloom index photos --captions photos/captions.tsv -c photos.rankloom
+      rankloom train-words photos.rankloom -o word_map.npz
+    """
+    from rankloom._io import atomic_write
+    from rankloom.experiments.words import captioned_photos
+    from rankloom.experiments.words import train_words as learn
+
+    photos = captioned_photos(collections)
+    word_map = learn(photos, progress=say)
+    with atomic_write(output) as file:
+        file.write(word_map.to_bytes())
+    say(f"map {word_map.version} from {len(photos.captions):,} captions of {len(photos.vectors):,} photos -> {output}")

@@ -56,7 +56,7 @@ def tags(
     most: int = 12,
     synonyms: bool = False,
 ) -> list[tuple[str, float]]:
-    """Words for a picture with their probabilities, the surest first.
+    """Words for a picture with their probabilities, the surest first; of words equally sure, the most specific.
 
     A kind has the sum of the probabilities of its classes: one may waver between breeds and yet be sure of a dog.
 
@@ -72,7 +72,7 @@ def tags(
     >>> probabilities = np.zeros(1000, np.float32)
     >>> probabilities[[162, 163]] = 0.5, 0.25  # beagle, bloodhound
     >>> tags(probabilities, most=4)
-    [('animal', 0.75), ('dog', 0.75), ('hound', 0.75), ('hunting dog', 0.75)]
+    [('hound', 0.75), ('hunting dog', 0.75), ('dog', 0.75), ('animal', 0.75)]
     >>> dict(tags(probabilities))["beagle"]
     0.5
     """
@@ -90,4 +90,10 @@ def tags(
     for kind, sure in zip(kinds, probabilities @ member, strict=True):
         if sure >= least_kind:
             scores[kind] = max(scores.get(kind, 0.0), min(float(sure), 1.0))
-    return sorted(scores.items(), key=lambda tag: (-tag[1], tag[0]))[:most]
+    nearest = words[int(probabilities.argmax())].kinds
+
+    def breadth(tag: str) -> int:
+        """0 for the name of a class, then the steps above the likeliest one."""
+        return nearest.index(tag) + 1 if tag in nearest else len(nearest) + 1 if tag in kinds else 0
+
+    return sorted(scores.items(), key=lambda tag: (-round(tag[1], 2), breadth(tag[0]), tag[0]))[:most]

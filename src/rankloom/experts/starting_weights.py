@@ -10,7 +10,8 @@ from importlib.resources import files
 from rankloom.descriptors import PRESETS
 from rankloom.experts.expert import experts_of
 
-TEXT_WEIGHTS = {"text.bm25": 1.0, "tags.bm25": 0.5}  # people's words count more than automatic ones
+# People's words count more than automatic ones. The two ways from words to looks: docs/words.md has the measurements.
+TEXT_WEIGHTS = {"text.bm25": 1.0, "tags.bm25": 0.25, "words.map": 0.5, "words.classes": 0.3, "words.colors": 0.2}
 
 
 @cache
@@ -26,8 +27,8 @@ def prior_weights(descriptors: Iterable[str]) -> dict[str, float]:
     then starts at 0, unless none of them is known: then all weigh the same. Visual weights sum to 1.
 
     >>> weights = prior_weights(["semantic", "hog"])
-    >>> weights["semantic.cosine"] > weights.get("hog.l2", 0.0), round(sum(weights.values()), 6)  # words 1 and 0.5
-    (True, 2.5)
+    >>> weights["semantic.cosine"] > weights.get("hog.l2", 0.0), round(sum(weights.values()), 6)  # words 2.25
+    (True, 3.25)
     """
     chosen = sorted(descriptors)
     names = [expert.name for expert in experts_of(chosen)]
