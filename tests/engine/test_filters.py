@@ -129,10 +129,10 @@ def test_a_folder_without_files_names_those_that_have_some(engine, web, folder):
 @pytest.mark.parametrize(
     ("arguments", "cure"),
     [
-        (("zzqqxx",), "use fewer or other words"),
+        (('"zzqqxx"',), "use fewer or other words"),
         (("sea", "--before", "1900"), "leave a filter out"),
         (("--before", "1900"), "no item passes the filters"),
-        (("zzqqxx", "--json"), "use fewer or other words"),
+        (('"zzqqxx"', "--json"), "use fewer or other words"),
     ],
 )
 def test_nothing_found_says_what_to_do(folder, arguments, cure):

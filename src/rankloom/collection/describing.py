@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from rankloom.descriptors.onnx_encoder import OnnxEncoder
 
 THUMBNAIL_SIDE = 256
+MOST_TAGS = 16
 _CHUNK = 1 << 20
 
 
@@ -118,7 +119,7 @@ class Describer:
             network = semantic_network().describe([picture])
             vectors["semantic"] = network.embeddings[0]
             if self.settings.tags:
-                words = [word for word, _ in tags(network.probabilities[0])]
+                words = [word for word, _ in tags(network.probabilities[0], synonyms=True, most=MOST_TAGS)]
         return Description(vectors, int(faces[0]), hash_number(np.asarray(phash, np.float32)), words)
 
 

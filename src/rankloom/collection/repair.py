@@ -35,11 +35,12 @@ from rankloom.collection.damage import (
     too_new,
 )  # fmt: skip
 from rankloom.collection.derived import store_derived
+from rankloom.collection.look_files import forget_looks
 from rankloom.collection.settings import settings_for
 from rankloom.collection.verify import VerifyReport, damaged_blocks, verify
 
 REPLACED = "replaced"  # the folder of databases that were replaced
-_DERIVED = (NEIGHBORS, "texts.index", "tags.index")  # made again from the database and the vectors
+_DERIVED = (NEIGHBORS, "texts.index", "tags.index", "words.npz")  # made again from the database and the vectors
 
 
 @dataclass
@@ -138,6 +139,7 @@ def compute_again(collection: Collection, blocks: Sequence[DamagedBlock], worker
     with collection.transaction() as db:  # of descriptors that are not there any more
         unused = [(file, start) for file, start, _ in blocks if file not in known]
         db.executemany("DELETE FROM blocks WHERE file = ? AND start = ?", unused)
+    forget_looks(collection)  # derived from vectors that may be other ones now
     settings = settings_for(collection, None, (), (), workers)
     return describe_blocks(collection, [block for block in blocks if block[0] in known], settings, workers)
 

@@ -14,6 +14,7 @@ from rankloom.collection._recompute import DamagedBlock, unknown_items
 from rankloom.collection.backup import backups
 from rankloom.collection.collection import Collection
 from rankloom.collection.damage import DATABASE, DamagedCollection
+from rankloom.collection.look_files import look_file_in_use
 
 _ROWS = 10_000  # that are read at once
 
@@ -122,7 +123,8 @@ def damaged_blocks(
     report : gets what is wrong.
     whole : only these files, and so many of their first bytes need not be checked; None checks all.
     """
-    known = _known_files(collection)
+    known, looks = _known_files(collection), look_file_in_use(collection)
+    vectors = known - {THUMBNAILS}
     query = "SELECT file, start, bytes, crc FROM blocks ORDER BY file, start"
     for file, start, size, crc in collection.db.execute(query).fetchall():
         if whole is not None and (file not in whole or start + size <= whole[file]):
@@ -130,9 +132,9 @@ def damaged_blocks(
         report.blocks += 1
         report.bytes += size
         data = _read(collection.folder / file, start, size)
-        if len(data) != size or zlib.crc32(data) != crc or (file != THUMBNAILS and not _finite(data)):
+        if len(data) != size or zlib.crc32(data) != crc or (file in vectors and not _finite(data)):
             why = "is too short" if len(data) != size else "has other content"
-            cure = "computes it again" if file in known else "forgets it: no descriptor needs it"
+            cure = "computes it again" if file in {*known, looks} else "forgets it: no descriptor needs it"
             report.problems.append(f"{file} {why} at byte {start:,}; rankloom repair {cure}")
             yield file, start, size
 

@@ -388,7 +388,7 @@ class Engine:
         return self._pipeline.diffusion.complete(self.snapshot())
 
     def refresh(self, progress: Callable[[int, int, str], None] = lambda done, total, text: None) -> NeighborGraph:
-        """Bring the neighbor graph and the online weights up to date, and keep both with the collection.
+        """Bring neighbor graph, online weights and the map of words up to date, and keep all with the collection.
 
         The graph is made with the weights of the start, and anew when a model with other weights is in use.
 
@@ -396,5 +396,4 @@ class Engine:
         ----------
         progress : called with the number of items done, of all, and a text.
         """
-        self._weights.settle(store=True)
-        return self._pipeline.diffusion.build(self._pipeline.view(), progress)
+        return self._pipeline.refresh(progress)

@@ -6,6 +6,9 @@ from typing import Literal, NamedTuple
 
 # The experts that are not a descriptor and a distance: columns of phi by name, concepts by their prefix.
 TEXT, TAGS, FACES, CONCEPT = "text.bm25", "tags.bm25", "faces", "concept."
+# Words against what pictures show: by the learned map, by the names of likely classes, and by colors.
+MAP, NAMES, COLORS = "words.map", "words.classes", "words.colors"
+WORDS = (TEXT, TAGS, MAP, NAMES, COLORS)
 
 Kind = Literal["expert", "text", "concept", "neighbour", "mark", "example", "method", "other"]
 
@@ -25,7 +28,7 @@ def expert_part(name: str, value: float) -> Part:
     >>> expert_part("gist.l2", 0.5).kind, expert_part("concept.boat", 0.1).kind, expert_part(TEXT, 0.2).kind
     ('expert', 'concept', 'text')
     """
-    kind: Kind = "text" if name in (TEXT, TAGS) else "concept" if name.startswith(CONCEPT) else "expert"
+    kind: Kind = "text" if name in WORDS else "concept" if name.startswith(CONCEPT) else "expert"
     return Part(kind, name, value)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from rankloom.collection import Collection
 from rankloom.collection.filtering import allowed_by, newest_first
 from rankloom.collection.marks import marks
 from rankloom.collection.query import Query
+from rankloom.collection.refined_map import store_refined_map
 from rankloom.collection.verify import unsound_vectors
 from rankloom.core import FloatArray, IntArray
 from rankloom.engine.arrangement import Arranged, Arrangement
@@ -22,6 +23,7 @@ from rankloom.engine.explanation import Explanation
 from rankloom.engine.feedback import Judgements, RelevanceFeedback, mark_offsets
 from rankloom.engine.index import Index
 from rankloom.engine.models import load_scorer
+from rankloom.engine.neighbors import NeighborGraph
 from rankloom.engine.options import SearchOptions
 from rankloom.engine.ranking import Ranking
 from rankloom.engine.results import Results, SearchHit
@@ -77,7 +79,7 @@ class Pipeline:
         query = encoded.query
         scorer, key = view.scorer_for(query), view.key
         if model is not None:
-            scorer, key = for_query(load_scorer(self._collection, model), query), (snapshot.content, model)
+            scorer, key = for_query(load_scorer(self._collection, model), query, snapshot), (snapshot.content, model)
         given = marks(self._collection, query.qid, options.user) if options.feedback else []
         judgements = Judgements.of(given, snapshot.n_items)
         marked = np.sort(judgements.rows())
@@ -95,7 +97,8 @@ class Pipeline:
         """Which items may be hits."""
         snapshot = ranking.view.snapshot
         filtered = allowed_by(self._collection, ranking.encoded.query.filters, snapshot.n_items)
-        return ranking.allowed(filtered, bool(self.encoder.text_encoders(snapshot)))
+        reach = snapshot.words_reach_pictures or bool(self.encoder.text_encoders(snapshot))
+        return ranking.allowed(filtered, reach)
 
     def arranged(self, ranking: Ranking, options: SearchOptions) -> Arranged:
         """The hits of a ranking in their order."""
@@ -107,17 +110,21 @@ class Pipeline:
         arranged = self.arranged(ranking, options)
         order, plain = arranged.order, options.method == "experts" and not options.diversity
         cutoff = suggest_cutoff(arranged.total[order], ranking) if plain else None
+        literal = ranking.literal if query.text.strip() else None
         hits = [
             hit._replace(
                 score=arranged.score(hit.id - 1),
                 why=arranged.why(hit.id - 1) if options.explain else None,
                 mark=ranking.judgements.grades.get(hit.id),
                 duplicates=tuple(arranged.others.get(hit.id - 1, ())),
+                literal=None if literal is None else bool(literal[hit.id - 1]),
             )
             for hit in self.hits(order[options.offset : options.offset + k], options.offset)
         ]
         diffused, learning = ranking.diffused is not None, ranking.view.learning
-        return Results(tuple(hits), len(order), cutoff, diffused, ranking.judgements.n_marks, learning=learning)
+        n_literal = None if literal is None else int(literal[order].sum())
+        marks = ranking.judgements.n_marks
+        return Results(tuple(hits), len(order), cutoff, diffused, marks, learning=learning, literal=n_literal)
 
     def hits(self, rows: IntArray, offset: int = 0, total: FloatArray | None = None) -> list[SearchHit]:
         """Rows as hits, with their scores if given."""
@@ -125,6 +132,12 @@ class Pipeline:
             SearchHit.of(rank, item, 0.0 if total is None else float(total[item.id - 1]))
             for rank, item in enumerate(self._collection.items((rows + 1).tolist()), offset + 1)
         ]
+
+    def refresh(self, progress: Callable[[int, int, str], None]) -> NeighborGraph:
+        """Bring what is learned and derived up to date on disk; the neighbor graph is returned."""
+        store_refined_map(self._collection)
+        self.weights.settle(store=True)
+        return self.diffusion.build(self.view(), progress)
 
     def listed(self, query: Query, k: int, options: SearchOptions) -> Results:
         """The items that pass the filters, the newest first; nothing ranks them, so each has the score 0."""

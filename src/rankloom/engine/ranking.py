@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from rankloom.engine.feedback import FeedbackModel, Judgements
 from rankloom.engine.scorers import Scorer
 from rankloom.engine.scoring import BaseScores
 from rankloom.engine.view import View
+from rankloom.text import parse_query
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,20 +97,25 @@ class Ranking:
         Parameters
         ----------
         filtered : which items pass the filters.
-        words_reach_all : whether an encoder compares words with every picture; otherwise, of a query of words alone,
-            items that have none of them are no hits.
+        words_reach_all : whether words are compared with what every picture shows; otherwise, or where a phrase is
+            asked for, items that have none of the words are no hits of a query of words alone.
         """
         snapshot = self.view.snapshot
         allowed = snapshot.present & self.base.scored & ~snapshot.excluded(self.encoded.query.text) & filtered
         if self.by_words_alone and not words_reach_all:
-            allowed &= self._has_words()
+            allowed &= self._has_any(TEXT, TAGS, FACES)
+        elif self.by_words_alone and parse_query(self.encoded.query.text).phrases:
+            allowed &= self.literal
         return allowed
 
-    def _has_words(self) -> NDArray[np.bool_]:
-        """Which items have something of the words of the query."""
+    @cached_property
+    def literal(self) -> NDArray[np.bool_]:
+        """Which items have words of the query in their texts or tags; the others only look like it."""
+        return self._has_any(TEXT, TAGS)
+
+    def _has_any(self, *names: str) -> NDArray[np.bool_]:
         phi = self.base.phi
-        columns = [phi.column(phi.names.index(name)) != 0 for name in (TEXT, TAGS, FACES)]
-        return np.asarray(np.any(columns, axis=0))
+        return np.asarray(np.any([phi.column(phi.names.index(name)) != 0 for name in names], axis=0))
 
 
 def _mark_parts(feedback: FeedbackModel, row: int, factor: float) -> tuple[list[Part], float]:

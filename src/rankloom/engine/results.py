@@ -12,7 +12,8 @@ from rankloom.engine.explanation import Explanation
 
 class SearchHit(NamedTuple):
     """A result: rank, item, file, score; times of a shot; what each part added; the grade given to it in this search;
-    its near duplicates that were left out; which of two models chose it; when it was taken."""
+    its near duplicates that were left out; which of two models chose it; when it was taken; whether its texts or tags
+    have words of the query, which is None without words."""
 
     rank: int
     id: int
@@ -25,6 +26,7 @@ class SearchHit(NamedTuple):
     duplicates: tuple[int, ...] = ()
     team: int | None = None
     taken: str | None = None
+    literal: bool | None = None
 
     @classmethod
     def of(cls, rank: int, item: Item, score: float) -> SearchHit:
@@ -45,6 +47,7 @@ class Results(Sequence[SearchHit]):
     marks : how many marks of this query counted.
     session : the number of the interleaving session whose results these are.
     learning : whether there are marks that the weights do not know yet.
+    literal : how many of the matching items have words of the query in their texts or tags; None without words.
     """
 
     hits: tuple[SearchHit, ...]
@@ -54,6 +57,7 @@ class Results(Sequence[SearchHit]):
     marks: int = 0
     session: int | None = None
     learning: bool = False
+    literal: int | None = None
 
     def __len__(self) -> int:
         return len(self.hits)

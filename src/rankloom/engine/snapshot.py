@@ -14,28 +14,24 @@ from numpy.typing import NDArray
 
 from rankloom.collection import Collection
 from rankloom.collection.contents import State, counters, face_counts, reading, state_of
+from rankloom.collection.look_files import SOURCE as LOOK_SOURCE
 from rankloom.collection.query import Query
+from rankloom.collection.refined_map import RefinedMap, refined_map
 from rankloom.collection.settings import encoders_of
 from rankloom.collection.statistics import CorpusStatistics, corpus_statistics
 from rankloom.collection.text_files import TextIndexes, grown_indexes, text_indexes
 from rankloom.core import FloatArray, IntArray
 from rankloom.engine.concepts import ConceptScores, concept_scores
-from rankloom.engine.explanation import CONCEPT, FACES, TAGS, TEXT
+from rankloom.engine.explanation import COLORS, CONCEPT, FACES, MAP, NAMES, TAGS, TEXT
+from rankloom.engine.face_words import face_scores, people_words
+from rankloom.engine.words import ColorExpert, Looks, WordExperts
 from rankloom.experts import EncodedExample, Expert, expert_features, expert_rows, experts_of
+from rankloom.experts.color_words import SOURCE as COLOR_SOURCE
 from rankloom.experts.distances import DISTANCES, add_similarities, add_similarities_of
+from rankloom.experts.looks import word_map
 from rankloom.features import Features
-from rankloom.text import TextIndex
-from rankloom.text.tokens import place_terms
+from rankloom.text import TextIndex, parse_query
 
-# Words for people in the languages of our captions: pictures with faces answer them, whatever their captions say.
-_PEOPLE_WORDS = """
-face faces portrait person people man men woman women boy girl child children crowd
-gesicht porträt leute mensch menschen mann frau kind kinder
-visage personne gens homme femme enfant enfants
-cara retrato persona gente hombre mujer niño niña
-人 脸 人物 男人 女人 孩子
-"""
-_PEOPLE = frozenset(place_terms(_PEOPLE_WORDS).terms)
 _BM25_SCALE = 5.0
 
 
@@ -53,6 +49,8 @@ class Snapshot:
     texts : the words of people, and automatic tags.
     concepts : the scores of items by concept.
     encoders : the user's own encoders, the JSON of their arguments by name.
+    looks : what words are compared with.
+    refined : what the collection adds to the map from words to looks.
     """
 
     state: State
@@ -63,6 +61,13 @@ class Snapshot:
     texts: TextIndexes
     concepts: Mapping[str, ConceptScores]
     encoders: Mapping[str, str]
+    looks: Looks
+    refined: RefinedMap
+
+    @property
+    def words_reach_pictures(self) -> bool:
+        """Whether words are compared with what every picture shows."""
+        return LOOK_SOURCE in self.vectors
 
     @property
     def scales(self) -> Mapping[str, Mapping[str, float]]:
@@ -88,13 +93,20 @@ class Snapshot:
     def names(self) -> list[str]:
         """The columns of phi."""
         concepts = [f"{CONCEPT}{name}" for name in sorted(self.concepts)]
-        return [*(expert.name for expert in self.experts), TEXT, TAGS, FACES, *concepts]
+        return [*(expert.name for expert in self.experts), TEXT, TAGS, FACES, *self._word_names, *concepts]
+
+    @cached_property
+    def _word_names(self) -> list[str]:
+        """The columns that compare words with what pictures show: those whose descriptor is there."""
+        colors = [COLORS] if COLOR_SOURCE in self.vectors else []
+        return [MAP, NAMES, *colors] if self.words_reach_pictures else colors
 
     @cached_property
     def basis(self) -> str:
         """What phi depends on beside the query and the item: another basis gives other numbers."""
         described = [*self.state.concepts, *self.state.descriptors]
-        return json.dumps([self.counted, self.scales, described], sort_keys=True, default=str)
+        words = word_map().version + self.refined.version if self.words_reach_pictures else ""
+        return json.dumps([self.counted, self.scales, described, words], sort_keys=True, default=str)
 
     @cached_property
     def content(self) -> tuple[Any, ...]:
@@ -128,20 +140,31 @@ class Snapshot:
         """The experts that are not of a descriptor and a distance."""
         return {
             TEXT: _TextColumn(self.texts.text, query, self.n_items),
-            TAGS: _TextColumn(self.texts.tags, query, self.n_items),
+            TAGS: _TextColumn(self.texts.tags, query, self.n_items, 1.0 / max(1, parse_query(query.text).n_parts)),
             FACES: partial(self._face_column, query, faces),
+            **self._word_columns(query),
             **{f"{CONCEPT}{name}": self.concepts[name] for name in sorted(self.concepts)},
         }
 
+    def _word_columns(self, query: Query) -> dict[str, Callable[[IntArray], FloatArray]]:
+        columns: dict[str, Callable[[IntArray], FloatArray]] = {}
+        if self.words_reach_pictures:
+            words = WordExperts(query, self.looks, self.refined.correction)
+            columns |= {MAP: words.map, NAMES: words.names}
+        if COLOR_SOURCE in self.vectors:
+            columns[COLORS] = ColorExpert(query, self.vectors, self.counted)
+        return columns
+
     def _face_column(self, query: Query, faces: Sequence[float], rows: IntArray) -> FloatArray:
-        """As many faces as the examples have; some faces, where the words are about people."""
+        """As many faces as the examples have; or as the words say, as far as they are about people."""
         counts = self.faces[rows]
         column = np.zeros(len(rows))
         known = [count for count in faces if not np.isnan(count)]
         if known:
             column = np.mean([np.exp(-np.abs(counts - count)) for count in known], axis=0)
-        elif query.text and _PEOPLE.intersection(place_terms(query.text).terms):
-            column = 1.0 - np.exp(-counts)
+        elif (people := people_words(query.text)).n_words:
+            share = min(1.0, people.n_words / max(1, parse_query(query.text).n_parts))
+            column = share * face_scores(counts, people)
         return np.nan_to_num(column, nan=0.0)
 
     def similarity(
@@ -185,10 +208,14 @@ class Snapshot:
 
 
 class _TextColumn:
-    r"""A text expert: \(1 - e^{-s / 5}\) of the BM25 score s, from 0 to below 1; its scores are computed once."""
+    r"""A text expert: \(1 - e^{-s / 5}\) of the BM25 score s, from 0 to below 1; its scores are computed once.
 
-    def __init__(self, texts: TextIndex, query: Query, n_items: int):
-        self._texts, self._query, self._n_items = texts, query, n_items
+    `share` is what s is multiplied with. Tags are few and general: of a sentence they know a word or two, which must
+    not outweigh what the whole sentence means, so that for them it is one part of the query's words.
+    """
+
+    def __init__(self, texts: TextIndex, query: Query, n_items: int, share: float = 1.0):
+        self._texts, self._query, self._n_items, self._share = texts, query, n_items, share
         self._scores: FloatArray | None = None
 
     def __call__(self, rows: IntArray) -> FloatArray:
@@ -196,7 +223,7 @@ class _TextColumn:
             return np.zeros(len(rows))
         if self._scores is None:
             bm25 = np.asarray(self._texts.scores(self._query.text, self._n_items), dtype=np.float64)
-            self._scores = self._query.text_weight * (1.0 - np.exp(-bm25 / _BM25_SCALE))
+            self._scores = self._query.text_weight * (1.0 - np.exp(-self._share * bm25 / _BM25_SCALE))
         return self._scores[rows]
 
 
@@ -212,9 +239,11 @@ def take_snapshot(collection: Collection, before: Snapshot | None = None) -> Sna
         faces = face_counts(collection)
         concepts = concept_scores(collection, vectors)
         present, encoders = collection.present(), encoders_of(collection)
+        refined = refined_map(collection)
     for index in texts:
         index.count(statistics.counted)
-    return Snapshot(state, statistics, vectors, present, faces, texts, concepts, encoders)
+    looks = Looks(collection, state.n_items, None if before is None else before.looks)
+    return Snapshot(state, statistics, vectors, present, faces, texts, concepts, encoders, looks, refined)
 
 
 class SnapshotSource:

@@ -11,6 +11,7 @@ from rankloom.collection.query import Query
 from rankloom.engine.explanation import CONCEPT
 from rankloom.engine.scorers import RankerScorer, Scorer, WeightScorer
 from rankloom.engine.snapshot import Snapshot
+from rankloom.text.tokens import fold
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +43,8 @@ class View:
     def scorer_for(self, query: Query) -> Scorer:
         """What ranks a query: the model in use, or the weights; with the concept that the query asks for."""
         if self.scorer is None:
-            return WeightScorer({**self.weights, **_concept_weight(query)})
-        return for_query(self.scorer, query)
+            return WeightScorer({**self.weights, **_concept_weights(query, self.snapshot)})
+        return for_query(self.scorer, query, self.snapshot)
 
     @cached_property
     def kernel(self) -> dict[str, float]:
@@ -68,10 +69,14 @@ class View:
         return {name: weight / total for name, weight in visual.items()}
 
 
-def for_query(scorer: RankerScorer, query: Query) -> RankerScorer:
-    """The scorer of a model together with the concept that a query asks for."""
-    return replace(scorer, kept={**scorer.kept, **_concept_weight(query)})
+def for_query(scorer: RankerScorer, query: Query, snapshot: Snapshot) -> RankerScorer:
+    """The scorer of a model together with the concepts that a query asks for."""
+    return replace(scorer, kept={**scorer.kept, **_concept_weights(query, snapshot)})
 
 
-def _concept_weight(query: Query) -> dict[str, float]:
-    return {} if query.concept is None else {f"{CONCEPT}{query.concept}": 1.0}
+def _concept_weights(query: Query, snapshot: Snapshot) -> dict[str, float]:
+    """The concept that a query names as such, or whose name its words are."""
+    words = fold(query.text).split()
+    named = [name for name in snapshot.concepts if words and fold(name).split() == words]
+    asked = named if query.concept is None else [query.concept]
+    return {f"{CONCEPT}{name}": 1.0 for name in asked}

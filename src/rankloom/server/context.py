@@ -114,7 +114,7 @@ class Context:
         details = self.details(hit.id for hit in hits)
         return [
             HitModel(
-                rank=hit.rank, score=hit.score, mark=hit.mark, **details[hit.id],
+                rank=hit.rank, score=hit.score, mark=hit.mark, literal=hit.literal, **details[hit.id],
                 why=None if hit.why is None else [Contribution(**part._asdict()) for part in hit.why.largest()],
             )
             for hit in hits if hit.id in details

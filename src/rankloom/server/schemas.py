@@ -146,6 +146,7 @@ class HitModel(BaseModel):
     caption: str | None
     width: int
     height: int
+    literal: bool | None
     why: list[Contribution] | None = None
 
 
@@ -157,6 +158,7 @@ class SearchResponse(BaseModel):
     diffused: bool
     marks: int
     learning: bool
+    literal: int | None
     seconds: float
     hits: list[HitModel]
 

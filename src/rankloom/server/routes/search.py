@@ -57,6 +57,7 @@ def _search(context: Context, asked: SearchRequest, user: str) -> SearchResponse
         diffused=results.diffused,
         marks=results.marks,
         learning=results.learning,
+        literal=results.literal,
         seconds=perf_counter() - began,
         hits=context.hits(results),
     )

@@ -52,10 +52,15 @@ const DESCRIPTORS = table({
   gist: "Scene layout", lbp: "Fine texture", gabor: "Texture", wavelet: "Wavelets",
   sift_words: "Local details", text: "Words of people", tags: "Automatic words", faces: "Faces",
 });
+const WORDS = table({
+  "words.map": "Looks like the words", "words.classes": "Shows what the words name",
+  "words.colors": "Has the colours",
+});
 
 /** An expert's name for people: its group, and how it compares. @param {string} name */
 export function expertName(name) {
   if (name.startsWith("concept.")) return { group: `Concept: ${name.slice(8)}`, detail: "" };
+  if (WORDS[name]) return { group: WORDS[name], detail: "" };
   const [first, ...rest] = name.split(".");
   return { group: DESCRIPTORS[first] ?? first.replaceAll("_", " "), detail: rest.join(".") };
 }
@@ -65,6 +70,16 @@ const KINDS = table({
   method: "Reranking by looks",
 });
 const OTHERS = table({ "nearer than the rest": "What others have too", start: "Start of the model" });
+
+/**
+ * How many results have words of the query and how many only look like it; nothing where no words are asked for.
+ * @param {{ literal: number | null, total: number }} answer
+ */
+export function literally({ literal, total }) {
+  if (literal === null || total === 0 || literal >= total) return "";
+  if (literal === 0) return "none has these words: by looks";
+  return `${literal.toLocaleString("en")} ${literal === 1 ? "has" : "have"} these words, the others look like it`;
+}
 
 /** The group of a part of a score. @param {Part} part */
 export function partGroup({ kind, name }) {

@@ -183,6 +183,7 @@ export class Grid {
     if (step) frame.insertBefore(moved(step), acts);
     meter.firstChild.style.width = `${Math.max(0, Math.min(100, (100 * hit.score) / this.best))}%`;
     caption.firstChild.textContent = hit.caption || hit.name;
+    tile.classList.toggle("by-looks", hit.literal === false && this.store.state.answer?.literal !== 0);
     const [rank, when, score] = caption.lastChild.children;
     rank.textContent = hit.rank;
     when.textContent = date(hit.taken);
@@ -326,6 +327,7 @@ function described(state, hit) {
   const parts = [`Result ${hit.rank} of ${state.total}`, hit.caption || hit.name];
   if (hit.kind === "shot") parts.push(`video shot of ${Math.round(hit.end - hit.start)} seconds`);
   if (hit.taken) parts.push(date(hit.taken));
+  if (hit.literal === false) parts.push("looks like the words");
   if (!state.order.byDate) parts.push(`score ${number(hit.score)}`);
   if (isRight(state, hit.id)) parts.push("marked right");
   if (isWrong(state, hit.id)) parts.push("marked wrong");

@@ -1,7 +1,7 @@
 // What is said about the results: how many and how fast, and that there is a new order to be seen.
 
 import { $, button, h, put } from "./dom.js";
-import { count, duration } from "./format.js";
+import { count, duration, literally } from "./format.js";
 
 /** @import { State, Store } from "./types.js" */
 
@@ -12,6 +12,7 @@ export function makeStatus(/** @type {Store<State>} */ store) {
     view.classList.toggle("by-date", order.byDate);
     put($("status"), answer ? [
       h("span", {}, h("strong", {}, count(answer.total, "result")), ` in ${duration(answer.seconds)}`),
+      literally(answer) ? h("span", { class: "muted" }, literally(answer)) : null,
       answer.marks ? h("span", { class: "follows" }, `follows ${count(answer.marks, "mark")}`) : null,
       answer.learning ? h("span", { class: "muted" }, "still learning from marks") : null,
       answer.diffused ? h("span", { class: "muted" }, "neighbours count") : null,

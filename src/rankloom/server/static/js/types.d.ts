@@ -29,6 +29,7 @@ export interface Hit {
   caption: string | null;
   width: number;
   height: number;
+  literal: boolean | null;
 }
 
 export interface Answer {
@@ -36,6 +37,7 @@ export interface Answer {
   cutoff: number | null;
   diffused: boolean;
   learning: boolean;
+  literal: number | null;
   marks: number;
   seconds: number;
   hits: Hit[];

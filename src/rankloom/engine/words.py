@@ -1,0 +1,119 @@
+"""The experts that compare the words of a query with what pictures show."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom.collection import Collection
+from rankloom.collection.look_files import all_looks
+from rankloom.collection.query import Query
+from rankloom.core import FloatArray, IntArray
+from rankloom.experts import color_words
+from rankloom.experts.looks import WordVector, map_scores, name_scores, word_map
+from rankloom.text import parse_query, wanted_words
+from rankloom.text.sentences import sentence_encoder
+
+_REFERENCE = 2000  # items whose mean share of a color is the usual one
+
+
+class Looks:
+    """What words are compared with, of all items; read or computed when the first words come.
+
+    Parameters
+    ----------
+    collection : whose.
+    n_items : the items of a snapshot.
+    before : of the snapshot before, whose records are used again.
+    """
+
+    def __init__(self, collection: Collection, n_items: int, before: Looks | None = None):
+        self._collection, self._n_items, self._before = collection, n_items, before
+        self._lock = threading.Lock()
+        self._records: NDArray[Any] | None = None
+
+    @property
+    def records(self) -> NDArray[Any]:
+        """One for each item."""
+        with self._lock:
+            if self._records is None:
+                known = None if self._before is None else self._before._records
+                self._records = all_looks(self._collection, self._n_items, known)
+                self._before = None
+            return self._records
+
+
+class WordExperts:
+    """The columns of phi for the words of one query; each is computed once, and only if it is asked for.
+
+    Parameters
+    ----------
+    query : whose words.
+    looks : what they are compared with.
+    correction : what the collection adds to the map of sentences.
+    """
+
+    def __init__(self, query: Query, looks: Looks, correction: NDArray[np.float32] | None = None):
+        self._query, self._looks, self._correction = query, looks, correction
+        self._text = wanted_words(query.text)
+        self._known: dict[Any, FloatArray] = {}
+
+    @cached_property
+    def _vector(self) -> WordVector:
+        return word_map().words(sentence_encoder().encode([self._text])[0], self._correction)
+
+    def map(self, rows: IntArray) -> FloatArray:
+        """By the learned map."""
+        return self._column(map_scores, rows)
+
+    def names(self, rows: IntArray) -> FloatArray:
+        """By the names of the likeliest classes."""
+        return self._column(name_scores, rows)
+
+    def _column(self, score: Callable[..., FloatArray], rows: IntArray) -> FloatArray:
+        if not self._text:
+            return np.zeros(len(rows))
+        records = self._looks.records
+        if len(rows) == len(records):
+            if score not in self._known:
+                self._known[score] = self._query.text_weight * score(self._vector, records)
+            return self._known[score][rows]
+        if score in self._known:
+            return self._known[score][rows]
+        return self._query.text_weight * score(self._vector, records, rows)
+
+
+class ColorExpert:
+    """The column of phi for the colors that the words of a query name.
+
+    Parameters
+    ----------
+    query : whose words.
+    vectors : of all items by descriptor.
+    counted : how many of the first items say what is usual.
+    """
+
+    def __init__(self, query: Query, vectors: Mapping[str, NDArray[Any]], counted: int):
+        n_words = max(1, parse_query(query.text).n_parts)
+        self._histograms = vectors[color_words.SOURCE]
+        self._counted = counted
+        self._colors = color_words.colors_of(wanted_words(query.text)) if query.text.strip() else ()
+        self._weight = query.text_weight * min(1.0, len(self._colors) / n_words)  # a part of what is asked for
+
+    @cached_property
+    def _usual(self) -> list[float]:
+        """The mean share of each color; of items evenly spread over those that statistics are taken from."""
+        step = max(1, self._counted // _REFERENCE)
+        reference = self._histograms[: self._counted : step]
+        return [float(color_words.color_shares(reference, color).mean()) for color in self._colors]
+
+    def __call__(self, rows: IntArray) -> FloatArray:
+        """How much of these colors items have."""
+        if not self._colors:
+            return np.zeros(len(rows))
+        return self._weight * color_words.color_scores(self._histograms[rows], self._colors, self._usual)

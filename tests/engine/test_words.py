@@ -1,0 +1,188 @@
+"""Words that find what pictures show, in a collection of the sample's drawings."""
+
+import shutil
+
+import numpy as np
+import pytest
+
+from rankloom import Collection, Engine
+from rankloom.collection.look_files import all_looks, forget_looks, look_file_in_use, store_looks, stored_looks
+from rankloom.collection.query import Example, Query
+from rankloom.collection.refined_map import caption_pairs, mark_pairs, refined_map, store_refined_map
+from rankloom.collection.repair import repair
+from rankloom.collection.verify import verify
+from rankloom.engine import SearchOptions
+from rankloom.engine.face_words import face_scores, people_words
+from rankloom.experts.looks import RECORD, map_scores, name_scores, word_map
+from rankloom.text.sentences import sentence_encoder
+from tests.serving import copied
+
+
+@pytest.fixture
+def collection(tmp_path):
+    with Collection(copied(tmp_path / "c")) as opened:
+        yield opened
+
+
+def without_texts(collection):
+    """The same pictures, of which nobody has said anything."""
+    with collection.transaction() as db:
+        db.execute("DELETE FROM texts")
+    return Engine(collection)
+
+
+def test_words_rank_all_pictures_by_what_they_show(collection):
+    engine = without_texts(collection)
+    results = engine.search(Query("a ship on the sea"), len(collection))
+    assert results.total == int(collection.present().sum())
+    assert results.literal == 0
+    assert {hit.literal for hit in results} == {False}
+    assert (engine.weights["words.map"], engine.weights["words.classes"]) == (0.5, 0.3)
+    sentence = sentence_encoder().encode(["a ship on the sea"])[0]
+    query = word_map().words(sentence, refined_map(collection).correction)
+    looks = all_looks(collection, len(collection))
+    rows = np.array([hit.id - 1 for hit in results])
+    by_hand = 0.5 * map_scores(query, looks) + 0.3 * name_scores(query, looks)
+    np.testing.assert_allclose([hit.score for hit in results], by_hand[rows], atol=1e-9)
+    assert (np.diff(by_hand[rows]) <= 1e-12).all()
+
+
+def test_hits_say_whether_they_have_the_words(collection):
+    engine = Engine(collection)
+    results = engine.search(Query("boat"), len(collection))
+    for hit in results:
+        texts = " ".join(text for text, _ in collection.texts(hit.id)).lower()
+        assert hit.literal == ("boat" in texts), texts
+    assert 0 < results.literal < results.total
+    assert all(hit.literal is None for hit in engine.search(Query(examples=(Example(item=1),)), 5))
+
+
+def test_a_phrase_is_needed(collection):
+    results = Engine(collection).search(Query('"no such words"'), 5)
+    assert results.total == 0
+
+
+def test_explanations_with_words_sum_to_the_score(collection):
+    for hit in Engine(collection).search(Query("two red boats"), 5, SearchOptions(explain=True)):
+        assert hit.why.total == pytest.approx(hit.score)
+        assert {"words.map", "words.classes"} <= set(hit.why.by_name())
+
+
+def test_stop_words_find_nothing_by_themselves(collection):
+    item = Engine(collection).search(Query("boat"), 1)[0].id
+    with collection.transaction() as db:
+        db.execute("DELETE FROM texts")
+        db.execute("INSERT INTO texts (item, path, source, text) VALUES (?, '', 'tag', 'hen-of-the-woods')", (item,))
+    engine = Engine(collection)
+    assert engine.search(Query("the boats of the town"), 5).literal == 0
+    assert engine.search(Query("hen of the woods"), 5).literal == 1
+
+
+def test_a_file_is_found_by_its_name_as_typed(collection):
+    item = collection.items()[7]
+    with collection.transaction() as db:
+        db.execute("INSERT INTO texts (item, path, source, text) VALUES (?, '', 'name', 'IMG_4026')", (item.id,))
+    for typed in ("IMG_4026.jpg", "IMG_4026", "4026", "img 4026"):
+        assert Engine(collection).search(Query(typed), 1)[0].id == item.id, typed
+
+
+def test_a_concept_answers_its_name(collection):
+    engine, right = without_texts(collection), [1, 2, 3, 4]
+    before = [hit.id for hit in engine.search(Query("zorblax"), len(collection))]
+    engine.train_concept("Zorblax", right, [40, 50, 60, 70])
+    hits = engine.search(Query("zorblax"), len(collection), SearchOptions(explain=True))
+    after = [hit.id for hit in hits]
+    assert np.mean([after.index(item) for item in right]) < np.mean([before.index(item) for item in right])
+    assert "concept.Zorblax" in hits[0].why.by_name()
+
+
+def _alike(records, others):
+    """Records that are equal but for rounding: a product of matrices depends a little on the rows beside."""
+    steps = np.abs(records["map"].astype(int) - others["map"].astype(int))
+    return (
+        len(records) == len(others) and steps.max() <= 1 and np.abs(records["weights"] - others["weights"]).max() < 0.01
+    )
+
+
+def test_records_are_stored_and_grow(collection):
+    n_items = len(collection)
+    fresh = word_map().looks(collection.vectors("semantic"))
+    assert _alike(stored_looks(collection), fresh)
+    assert _alike(all_looks(collection, n_items, fresh[:50]), fresh)
+    path = collection.folder / look_file_in_use(collection)
+    with open(path, "r+b") as file:
+        file.truncate(10 * RECORD.itemsize)
+    assert len(stored_looks(collection)) == 10
+    assert _alike(all_looks(collection, n_items), fresh)
+    assert len(stored_looks(collection)) == 10  # reading writes nothing
+    store_looks(collection)
+    assert _alike(stored_looks(collection), fresh)
+    assert not verify(collection).problems
+    forget_looks(collection)
+    assert len(stored_looks(collection)) == 0
+    store_looks(collection)
+    assert _alike(stored_looks(collection), fresh)
+    assert not verify(collection).problems
+
+
+def test_damaged_records_are_noticed_and_made_again(collection):
+    path = collection.folder / look_file_in_use(collection)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: 5 * RECORD.itemsize] + b"\x55" * 40 + whole[5 * RECORD.itemsize + 40 :])
+    assert verify(collection).problems
+    folder = collection.folder
+    collection.close()
+    repair(folder, workers=0)
+    assert _alike(np.frombuffer(path.read_bytes(), RECORD), np.frombuffer(whole, RECORD))
+    path.unlink()
+    with Collection(folder) as opened:
+        assert Engine(opened).search(Query("boat"), 3).total > 0  # computed, as nothing is there to be read
+
+
+def _mark_right(engine, text, n):
+    query = Query(text)
+    return engine.feedback(query, [(hit.id, 1.0) for hit in engine.search(query, n)])
+
+
+def test_pairs_come_from_captions_and_from_marks_of_words_alone(collection):
+    engine = Engine(collection)
+    assert {text for _, text in caption_pairs(collection)} <= {
+        text for item in collection.items() for text, _ in collection.texts(item.id)
+    }
+    _mark_right(engine, "sail* -cat", 3)
+    engine.feedback(Query("boat", examples=(Example(item=3),)), [(5, 1.0)])
+    engine.feedback(Query("house"), [(9, 0.0)])
+    pairs = mark_pairs(collection)
+    assert len(pairs) == 3
+    assert {pair.text for pair in pairs} == {"sail"}
+
+
+@pytest.mark.slow
+def test_what_is_learned_depends_on_captions_and_active_marks_alone(collection, tmp_path):
+    """Marks that were undone leave no trace, and the map in use is the one that was stored."""
+    store_refined_map(collection)
+    before = refined_map(collection)
+    other = tmp_path / "other"
+    collection.close()
+    shutil.copytree(collection.folder, other)
+    with Collection(other) as opened:
+        engine = Engine(opened)
+        marks = [mark for word in ("boat", "house", "tree") for mark in _mark_right(engine, word, 8)]
+        store_refined_map(opened)
+        for _ in marks:
+            engine.undo()
+        store_refined_map(opened)
+        after = refined_map(opened)
+        assert mark_pairs(opened) == []
+        assert after.version == before.version
+        assert (after.correction is None) == (before.correction is None)
+
+
+@pytest.mark.parametrize(
+    ("text", "best"), [("two people", 2), ("a portrait", 1), ("three women", 3), ("zwei Kinder", 2), ("crowd", 9)]
+)
+def test_words_for_people_ask_for_numbers_of_faces(text, best):
+    counts = np.array([0.0, 1.0, 2.0, 3.0, 9.0])
+    scores = face_scores(counts, people_words(text))
+    assert counts[scores.argmax()] == best
+    assert scores[0] == 0
