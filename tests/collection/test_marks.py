@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from rankloom.collection import Collection, Mark, add_marks
+from rankloom.collection import Collection, Mark, add_marks, undo_mark
 from rankloom.collection._schema import MIGRATIONS, connect
-from rankloom.collection.marks import MOST_SHOWN, marks
+from rankloom.collection.marks import MOST_SHOWN, asked_of, marked_before, marks
 
 
 @pytest.fixture
@@ -65,3 +65,13 @@ def test_marks_of_earlier_versions_keep_what_they_skipped(tmp_path):
     db.close()
     with Collection(place) as opened:
         assert [mark.skipped for mark in marks(opened)] == [(4, 5), (), tuple(range(1, MOST_SHOWN + 1))]
+
+
+def test_queries_of_the_log_are_read_together(collection):
+    for number, text in enumerate(("boat", "sea", "boat", "sky")):
+        query = None if text == "sky" else json.dumps({"text": text, "examples": [{"item": 3}]})
+        add_marks(collection, text, [Mark(number + 1)], user=f"user {number}", query=query)
+    undo_mark(collection, 2)
+    names = ["boat", "sea", "sky", "nobody asked"]
+    assert {qid: query.text for qid, query in asked_of(collection, names).items()} == {"boat": "boat", "sea": "sea"}
+    assert [marked_before(collection, names, mark) for mark in (1, 2, 5)] == [set(), {"boat"}, {"boat", "sea", "sky"}]

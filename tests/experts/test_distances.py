@@ -11,7 +11,15 @@ import pytest
 from llvmlite.binding import get_host_cpu_features
 from scipy.spatial.distance import cdist
 
-from rankloom.experts import EncodedExample, Expert, expert_features, experts_of, measure_scales
+from rankloom.experts import (
+    EncodedExample,
+    Expert,
+    StoredVectors,
+    expert_features,
+    expert_rows,
+    experts_of,
+    measure_scales,
+)
 from rankloom.experts.distances import DISTANCES, add_similarities, all_distances
 
 
@@ -163,3 +171,25 @@ def test_columns_are_lazy_and_share_a_pass():
     some = lazy.column(0, [4, 9])
     assert lazy.n_evaluations == 2
     np.testing.assert_array_equal(np.asarray(lazy)[[4, 9], 0], some)
+
+
+def test_rows_of_many_queries_are_the_bits_of_their_matrices():
+    _, stored, scales = features([])
+    experts = experts_of(["b", "a"], ("l2", "chi2", "intersection", "cosine"))
+    unrounded = {"a": np.full(9, 0.3), "b": np.full(5, 0.2)}
+    queries = [
+        [EncodedExample(StoredVectors(stored, 4))],
+        [],
+        [EncodedExample(unrounded)],
+        [EncodedExample({"b": unrounded["b"]}), EncodedExample(StoredVectors(stored, 9), 2.0)],
+        [EncodedExample(StoredVectors(stored, 7), -1.0)],
+        [EncodedExample(StoredVectors(stored, row), weight) for row, weight in ((1, 1.0), (2, -0.5), (3, 0.7))],
+    ]
+    wanted = [np.array(some, dtype=np.int64) for some in ([4, 0, 31], [2], [7, 7], [9, 3], [], [49, 1])]
+    dense = expert_rows(experts, stored, scales, queries, wanted)
+    matrices = [np.asarray(expert_features(experts, stored, scales, examples, 50)) for examples in queries]
+    expected = np.concatenate([matrix[some] for matrix, some in zip(matrices, wanted, strict=True)])
+    np.testing.assert_array_equal(dense, expected)
+    assert expected.any(axis=1).tolist() == [True] * 3 + [False] + [True] * 6
+    alone = expert_rows(experts, stored, scales, queries[:1], wanted[:1])
+    np.testing.assert_array_equal(alone, dense[:3])

@@ -195,6 +195,24 @@ def asked(collection: Collection, qid: str) -> Query | None:
     return None if row is None else Query.from_json(json.loads(row[0]))
 
 
+def asked_of(collection: Collection, qids: Iterable[str]) -> dict[str, Query]:
+    """The queries behind several names in the log, of those that have marks."""
+    names = json.dumps([*qids])
+    rows = collection.db.execute(
+        "SELECT qid, query FROM queries WHERE qid IN (SELECT value FROM json_each(?))", (names,)
+    )
+    return {qid: Query.from_json(json.loads(query)) for qid, query in rows.fetchall()}
+
+
+def marked_before(collection: Collection, qids: Iterable[str], mark: int) -> set[str]:
+    """Those of some queries that have marks, active or undone, before the one of a number."""
+    rows = collection.db.execute(
+        "SELECT value FROM json_each(?) WHERE EXISTS (SELECT 1 FROM qrels WHERE qid = value AND id < ?)",
+        (json.dumps([*qids]), mark),
+    )
+    return {qid for (qid,) in rows.fetchall()}
+
+
 def judgements(collection: Collection, user: str | None = None) -> list[StoredMark]:
     """The marks that are grades and count, of one user or of all: of several of a query, item and user the last."""
     last = {(mark.qid, mark.item, mark.user): mark for mark in marks(collection, user=user) if mark.over is None}

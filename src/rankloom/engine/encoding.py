@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,7 +18,7 @@ from rankloom.collection.describing import Describer, DescriberSettings, load_en
 from rankloom.collection.pictures import has_picture, keep_picture, kept_picture
 from rankloom.collection.query import Example, Query
 from rankloom.collection.settings import query_settings
-from rankloom.core import LRU, FloatArray, IntArray
+from rankloom.core import LRU
 from rankloom.engine.snapshot import Snapshot
 from rankloom.experts import EncodedExample
 from rankloom.features import Features
@@ -42,15 +42,11 @@ class EncodedQuery(NamedTuple):
         """The lazy matrix phi."""
         return snapshot.features(self.query, self.examples, self.faces)
 
-    def rows(self, snapshot: Snapshot, rows: IntArray) -> FloatArray:
-        """Some rows of phi."""
-        return snapshot.rows(self.query, self.examples, self.faces, rows)
-
 
 class _Picture(NamedTuple):
     """A picture as the experts see it: its vectors, and its number of faces."""
 
-    vectors: dict[str, NDArray[Any]]
+    vectors: Mapping[str, NDArray[Any]]
     faces: float
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from hashlib import sha256, shake_128
 from itertools import groupby, islice
 from struct import Struct
@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rankloom.collection import Collection, StoredMark, checkpoints
-from rankloom.collection.marks import asked, count_marks, mark_pages, marks, undone_since
+from rankloom.collection.marks import asked_of, count_marks, mark_pages, marked_before, marks, undone_since
 from rankloom.collection.query import Query
 from rankloom.core import LRU, FloatArray, IntArray
 from rankloom.rankers import OnlineRanker, make_ranker, ranker_from_json, ranker_to_json
@@ -27,6 +27,7 @@ _RECIPE = 2  # another number wherever the same marks teach other weights: check
 LOOK_BACK = 400  # earlier marks that are looked at for them
 _SAMPLED = Struct(f"<{N_SAMPLED}Q")
 HISTORIES = 64  # queries whose earlier marks are kept at hand
+AT_ONCE = 64  # queries whose rows of phi are computed together
 
 
 class Phi(NamedTuple):
@@ -38,14 +39,18 @@ class Phi(NamedTuple):
     n_items : the items that there are.
     n_sampled : negatives are sampled from the first so many of them.
     basis : what phi depends on beside query and item; another basis gives other numbers.
-    rows : phi of a query for some rows; None if the query cannot be asked any more.
+    blocks : phi of each of some queries for some rows of each; None for a query that cannot be asked any more.
     """
 
     names: list[str]
     n_items: int
     n_sampled: int
     basis: str
-    rows: Callable[[Query, IntArray], FloatArray | None]
+    blocks: Callable[[Sequence[Query], Sequence[IntArray]], list[FloatArray | None]]
+
+    def rows(self, query: Query, rows: IntArray) -> FloatArray | None:
+        """phi of one query for some rows; None if it cannot be asked any more."""
+        return self.blocks([query], [rows])[0]
 
 
 class WeightState(NamedTuple):
@@ -155,6 +160,7 @@ class OnlineWeights:
         self._histories: LRU[tuple[str, str], History] = LRU(HISTORIES)
         self.n_marks = 0
         self._pause: Callable[[], None] = nothing
+        self._unmarked: set[str] = set()
         self.complete = True  # whether all marks are of items that phi has
         self._ranker = self._fresh()
 
@@ -231,6 +237,7 @@ class OnlineWeights:
     def _learn(self, page: list[StoredMark]) -> int:
         """Learn from marks, up to the first of an item that phi does not have yet. Returns how many these were."""
         preferred, learned = _Preferred(), 0
+        self._unmarked = self._without_history(page)
         for _, request in groupby(page, key=lambda mark: mark.request):
             given = [*request]
             if max(max(mark.item, mark.over or 0, *mark.skipped) for mark in given) > self._phi.n_items:
@@ -239,7 +246,7 @@ class OnlineWeights:
             for mark in given:
                 preferred.add(mark.qid, self._pairs(mark, together))
             learned += len(given)
-        X, pairs = preferred.rows(self._rows)
+        X, pairs = preferred.rows(self._blocks)
         if len(pairs):
             self._ranker.partial_fit_triplets(X, pairs)
         if learned:
@@ -252,8 +259,10 @@ class OnlineWeights:
         key = (mark.qid, mark.user)
         history = self._histories.get(key)
         if history is None:
-            history = History(marks(self._collection, *key, until=mark.id - 1))
+            known_empty = mark.qid in self._unmarked
+            history = History(() if known_empty else marks(self._collection, *key, until=mark.id - 1))
             self._histories.put(key, history)
+        self._unmarked.discard(mark.qid)
         pairs = preferences(mark, history, together)
         if mark.grade > 0:
             judged = {*together, mark.item}
@@ -265,10 +274,22 @@ class OnlineWeights:
         history.add(mark)
         return pairs
 
-    def _rows(self, qid: str, rows: IntArray) -> FloatArray | None:
-        self._pause()
-        query = asked(self._collection, qid)
-        return None if query is None else self._phi.rows(query, rows)
+    def _without_history(self, page: list[StoredMark]) -> set[str]:
+        """The queries of a page that nobody had marked before it."""
+        queries = {mark.qid for mark in page}
+        return queries - marked_before(self._collection, queries, page[0].id)
+
+    def _blocks(self, qids: list[str], rows: list[IntArray]) -> list[FloatArray | None]:
+        """phi of each query for some rows; None for a query that cannot be asked."""
+        blocks: list[FloatArray | None] = []
+        for begin in range(0, len(qids), AT_ONCE):
+            self._pause()
+            some = qids[begin : begin + AT_ONCE]
+            queries = asked_of(self._collection, some)
+            known = [(queries[qid], mine) for qid, mine in zip(some, rows[begin:], strict=False) if qid in queries]
+            computed = iter(self._phi.blocks([query for query, _ in known], [mine for _, mine in known]))
+            blocks += [next(computed) if qid in queries else None for qid in some]
+        return blocks
 
     # Checkpoints -----------------------------------------------------------------------------------------------------
 
@@ -306,9 +327,10 @@ class _Preferred:
     def add(self, qid: str, pairs: list[tuple[int, int]]) -> None:
         """Append pairs (better, worse) of items."""
         self._pairs += pairs
-        self._of_query += [self._queries.setdefault(qid, len(self._queries))] * len(pairs)
+        if pairs:
+            self._of_query += [self._queries.setdefault(qid, len(self._queries))] * len(pairs)
 
-    def rows(self, phi: Callable[[str, IntArray], FloatArray | None]) -> tuple[FloatArray, IntArray]:
+    def rows(self, phi: Callable[[list[str], list[IntArray]], list[FloatArray | None]]) -> tuple[FloatArray, IntArray]:
         """The rows of phi, and the pairs as their numbers; pairs of queries that cannot be asked are left out."""
         if not self._pairs:
             return np.empty((0, 0)), np.empty((0, 2), dtype=np.int64)
@@ -317,10 +339,7 @@ class _Preferred:
         size = int(pairs.max()) + 1
         cells, numbers = np.unique(of_query[:, None] * size + pairs, return_inverse=True)
         begins = np.searchsorted(cells, np.arange(len(self._queries) + 1) * size)
-        blocks = [
-            phi(qid, cells[begin:end] % size - 1) if end > begin else None
-            for qid, begin, end in zip(self._queries, begins[:-1], begins[1:], strict=True)
-        ]
+        blocks = phi([*self._queries], np.split(cells % size - 1, begins[1:-1]))
         known = np.array([block is not None for block in blocks])
         kept = np.repeat(known, np.diff(begins))
         numbers = (np.cumsum(kept) - 1)[numbers.reshape(-1, 2)]

@@ -25,7 +25,7 @@ from rankloom.engine.concepts import ConceptScores, concept_scores
 from rankloom.engine.explanation import COLORS, CONCEPT, FACES, MAP, NAMES, TAGS, TEXT
 from rankloom.engine.face_words import face_scores, people_words
 from rankloom.engine.words import ColorExpert, Looks, WordExperts
-from rankloom.experts import EncodedExample, Expert, expert_features, expert_rows, experts_of
+from rankloom.experts import EncodedExample, Expert, StoredVectors, expert_features, expert_rows, experts_of
 from rankloom.experts.color_words import SOURCE as COLOR_SOURCE
 from rankloom.experts.distances import DISTANCES, add_similarities, add_similarities_of
 from rankloom.experts.looks import word_map
@@ -129,12 +129,27 @@ class Snapshot:
         return Features({**columns, **self._other_columns(query, faces)}, n_rows=self.n_items)
 
     def rows(
-        self, query: Query, examples: Sequence[EncodedExample], faces: Sequence[float], rows: IntArray
-    ) -> FloatArray:
-        """Some rows of the matrix of `features`, computed at once; the parameters are those of `features`."""
-        visual = expert_rows(self.experts, self.vectors, self.scales, examples, rows)
-        others = [column(rows) for column in self._other_columns(query, faces).values()]
-        return np.column_stack([visual, *others])
+        self, queries: Sequence[tuple[Query, Sequence[EncodedExample], Sequence[float]]], rows: Sequence[IntArray]
+    ) -> list[FloatArray]:
+        """Some rows of the matrices of `features` of several queries, computed at once.
+
+        Parameters
+        ----------
+        queries : the parameters of `features` for each of them.
+        rows : the items for each of them.
+        """
+        n_visual = len(self.experts)
+        dense = np.zeros((sum(map(len, rows)), len(self.names)))
+        examples = [examples for _, examples, _ in queries]
+        dense[:, :n_visual] = expert_rows(self.experts, self.vectors, self.scales, examples, rows)
+        blocks, begin = [], 0
+        for (query, _, faces), some in zip(queries, rows, strict=True):
+            block = dense[begin : begin + len(some)]
+            begin += len(some)
+            blocks.append(block)
+            for place, column in enumerate(self._other_columns(query, faces).values(), n_visual):
+                block[:, place] = column(some)
+        return blocks
 
     def _other_columns(self, query: Query, faces: Sequence[float]) -> dict[str, Callable[[IntArray], FloatArray]]:
         """The experts that are not of a descriptor and a distance."""
@@ -157,15 +172,16 @@ class Snapshot:
 
     def _face_column(self, query: Query, faces: Sequence[float], rows: IntArray) -> FloatArray:
         """As many faces as the examples have; or as the words say, as far as they are about people."""
-        counts = self.faces[rows]
-        column = np.zeros(len(rows))
         known = [count for count in faces if not np.isnan(count)]
         if known:
-            column = np.mean([np.exp(-np.abs(counts - count)) for count in known], axis=0)
-        elif (people := people_words(query.text)).n_words:
+            parts = [np.exp(-np.abs(self.faces[rows] - count)) for count in known]
+            column = parts[0] if len(parts) == 1 else np.mean(parts, axis=0)
+        elif query.text and (people := people_words(query.text)).n_words:
             share = min(1.0, people.n_words / max(1, parse_query(query.text).n_parts))
-            column = share * face_scores(counts, people)
-        return np.nan_to_num(column, nan=0.0)
+            column = share * face_scores(self.faces[rows], people)
+        else:
+            return np.zeros(len(rows))
+        return np.where(np.isnan(column), 0.0, column)
 
     def similarity(
         self,
@@ -196,9 +212,9 @@ class Snapshot:
                 add_similarities(total, vectors[name], stored if rows is None else stored[rows], of_distances, scales)
         return total
 
-    def vectors_of(self, row: int) -> dict[str, NDArray[Any]]:
+    def vectors_of(self, row: int) -> StoredVectors:
         """The description of an item."""
-        return {name: np.asarray(stored[row]) for name, stored in self.vectors.items()}
+        return StoredVectors(self.vectors, row)
 
     def excluded(self, text: str) -> NDArray[np.bool_]:
         """Which items have a minus word of a query."""
@@ -233,7 +249,7 @@ def take_snapshot(collection: Collection, before: Snapshot | None = None) -> Sna
     with reading(collection):
         state = state_of(collection)
         complete = [name for name, _, all_rows in state.descriptors if all_rows and name in statistics.scales]
-        vectors = {name: collection.vectors(name)[: state.n_items] for name in complete}
+        vectors = {name: np.asarray(collection.vectors(name))[: state.n_items] for name in complete}  # still mapped
         texts = None if before is None else grown_indexes(collection, before.texts, before.state, state)
         texts = texts or text_indexes(collection, state)
         faces = face_counts(collection)

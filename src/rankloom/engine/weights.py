@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from rankloom.collection.learning_settings import LearningState, learning_state
 from rankloom.collection.models import last_learned_mark
 from rankloom.collection.query import Query
 from rankloom.core import LRU, FloatArray, IntArray
-from rankloom.engine.encoding import ExampleEncoder
+from rankloom.engine.encoding import EncodedQuery, ExampleEncoder
 from rankloom.engine.explanation import FACES
 from rankloom.engine.learner import Activity, Learner, Pass
 from rankloom.engine.models import load_scorer
@@ -143,12 +143,22 @@ class WeightSource:
     def phi(self, snapshot: Snapshot) -> Phi:
         """phi as learning sees it."""
         n_sampled = min(snapshot.counted, snapshot.n_items)  # a repair may have lost the last items
-        return Phi(snapshot.names, snapshot.n_items, n_sampled, snapshot.basis, partial(self._rows, snapshot))
+        return Phi(snapshot.names, snapshot.n_items, n_sampled, snapshot.basis, partial(self._blocks, snapshot))
 
-    def _rows(self, snapshot: Snapshot, query: Query, rows: IntArray) -> FloatArray | None:
-        """phi of a query for some rows; None if an example of the query is gone."""
+    def _blocks(
+        self, snapshot: Snapshot, queries: Sequence[Query], rows: Sequence[IntArray]
+    ) -> list[FloatArray | None]:
+        """phi of each query for some rows; None where an example of the query is gone."""
+        encoded = [self._encoded(query, snapshot) for query in queries]
+        known = [(asked, some) for asked, some in zip(encoded, rows, strict=True) if asked is not None]
+        if not known:
+            return [None] * len(encoded)
+        blocks = iter(snapshot.rows([asked for asked, _ in known], [some for _, some in known]))
+        return [None if asked is None else next(blocks) for asked in encoded]
+
+    def _encoded(self, query: Query, snapshot: Snapshot) -> EncodedQuery | None:
         try:
-            return self._encoder.encode(query, snapshot).rows(snapshot, rows)
+            return self._encoder.encode(query, snapshot)
         except ValueError:
             return None
 

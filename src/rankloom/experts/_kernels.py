@@ -119,6 +119,21 @@ def fused(codes, wanted, everything, query, query_codes, out, begin, end):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def fused_between(codes, queries, wanted, ends, out):
+    """Fill `out` with the distances of some rows to each of several others: the same numbers as by `fused`.
+
+    Those to row queries[k] are of the wanted rows from ends[k] to ends[k + 1]; where it is below 0, they are left out.
+    """
+    query = np.empty(codes.shape[1], dtype=np.float32)
+    for k in range(len(queries)):
+        if queries[k] >= 0:
+            query_codes = codes[queries[k]]
+            for c in range(len(query)):
+                query[c] = _from_half(query_codes[c])
+            fused(codes, wanted, False, query, query_codes, out, ends[k], ends[k + 1])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def weighted(codes, query, query_codes, weights, scales, out, begin, end):
     """Add the weighted similarities of the rows from begin to end to `out`."""
     query_norm, query_total = _sums(query, query_codes)

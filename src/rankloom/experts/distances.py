@@ -109,6 +109,27 @@ def all_distances(query: Rows, stored: Rows, rows: NDArray[np.int64] | None = No
     return out
 
 
+def distances_between(
+    stored: Rows, queries: NDArray[np.int64], wanted: NDArray[np.int64], ends: NDArray[np.int64]
+) -> NDArray[np.float32]:
+    """The distances of `all_distances` of few stored rows to each of many others, one block below the other.
+
+    It computes in the thread that calls, without the interpreter lock.
+
+    Parameters
+    ----------
+    stored : as in `all_distances`.
+    queries : the number of a row for each block; below 0 for a block that is not computed.
+    wanted : the numbers of the rows of all blocks.
+    ends : block k has the wanted rows from ends[k] to ends[k + 1].
+    """
+    from rankloom.experts import _kernels
+
+    out = np.empty((len(wanted), len(DISTANCES)), dtype=np.float32)
+    _kernels.fused_between(np.ascontiguousarray(stored).view(np.uint16), queries, wanted, ends, out)
+    return out
+
+
 def add_similarities(
     total: NDArray[np.float32], query: Rows, stored: Rows, weights: NDArray[np.float32], scales: NDArray[np.float32]
 ) -> None:

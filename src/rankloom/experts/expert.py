@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.core import FloatArray, IntArray
-from rankloom.experts.distances import DISTANCES, all_distances
+from rankloom.experts.distances import DISTANCES, all_distances, distances_between
 from rankloom.features import Features
 
 # Four distances per descriptor rank better than any one of them.
@@ -70,11 +70,45 @@ def measure_scales(vectors: NDArray[Any], present: NDArray[np.bool_], random_sta
     return {name: float(median) if median > 0 else 1.0 for name, median in zip(DISTANCES, medians, strict=True)}
 
 
+class StoredVectors(Mapping[str, NDArray[Any]]):
+    """The vectors of an item by descriptor, looked up where they are stored.
+
+    Parameters
+    ----------
+    stored : the vectors of all items by descriptor.
+    row : that of the item.
+    """
+
+    def __init__(self, stored: Mapping[str, NDArray[Any]], row: int):
+        self._stored, self.row = stored, row
+
+    def __getitem__(self, descriptor: str) -> NDArray[Any]:
+        return np.asarray(self._stored[descriptor][self.row])
+
+    def __contains__(self, descriptor: object) -> bool:
+        return descriptor in self._stored
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._stored)
+
+    def __len__(self) -> int:
+        return len(self._stored)
+
+
 class EncodedExample(NamedTuple):
     """An example of a query: its vector for each descriptor, and its weight; a negative one counts against."""
 
     vectors: Mapping[str, NDArray[Any]]
     weight: float = 1.0
+
+
+def _scale_array(scales: Mapping[str, float]) -> NDArray[np.float32]:
+    return np.array([scales[name] for name in DISTANCES], dtype=np.float32)
+
+
+def _alone(weights: Sequence[float]) -> bool:
+    """Whether the similarity to the examples of these weights is that to a single one."""
+    return len(weights) == 1 and weights[0] > 0
 
 
 class _Similarities:
@@ -84,8 +118,8 @@ class _Similarities:
         self, stored: NDArray[Any], examples: Sequence[tuple[NDArray[Any], float]], scales: Mapping[str, float]
     ):
         self._stored, self._examples = stored, examples
-        self._scales = np.array([scales[name] for name in DISTANCES], dtype=np.float32)
-        self._alone = len(examples) == 1 and examples[0][1] > 0
+        self._scales = _scale_array(scales)
+        self._alone = _alone([weight for _, weight in examples])
         self._known: NDArray[np.bool_] | None = None  # None: nothing yet, or everything
         self._values: NDArray[Any] | None = None
 
@@ -106,28 +140,33 @@ class _Similarities:
             values = np.exp(values / -self._scales[number])
         return np.asarray(values, dtype=np.float64)
 
-    def rows(self, rows: IntArray) -> NDArray[np.float32]:
-        """The similarities of some rows by all distances; nothing is kept."""
-        values = self._computed(rows, len(rows))
-        return np.exp(values / -self._scales) if self._alone else values
-
     def _computed(self, rows: IntArray | None, n: int) -> NDArray[Any]:
-        """Mean of best and mean similarity to the examples, less half of the same to those that count against."""
+        """Distances to a single example, else similarities to all of them."""
         if self._alone:
             return all_distances(self._examples[0][0], self._stored, rows)
-        total = np.zeros((n, len(DISTANCES)), dtype=np.float32)
-        for sign, share in ((1.0, 1.0), (-1.0, -0.5)):
-            side = [(vector, abs(weight)) for vector, weight in self._examples if weight * sign > 0]
-            if not side:
-                continue
-            best, mean = np.zeros_like(total), np.zeros_like(total)
-            heaviest, weights = max(weight for _, weight in side), sum(weight for _, weight in side)
-            for vector, weight in side:
-                similarity = np.exp(-all_distances(vector, self._stored, rows) / self._scales)
-                np.maximum(best, np.float32(weight / heaviest) * similarity, out=best)
-                mean += np.float32(weight / weights) * similarity
-            total += np.float32(share / 2) * (best + mean)
-        return total
+        similarities = (
+            np.exp(-all_distances(vector, self._stored, rows) / self._scales) for vector, _ in self._examples
+        )
+        return _combined(similarities, [weight for _, weight in self._examples])
+
+
+def _combined(similarities: Iterable[NDArray[np.float32]], weights: Sequence[float]) -> NDArray[np.float32]:
+    """Mean of best and mean similarity to the examples, less half of the same to those that count against."""
+    sides: dict[bool, tuple[NDArray[np.float32], NDArray[np.float32]]] = {}
+    for similarity, weight in zip(similarities, weights, strict=True):
+        wanted = weight > 0
+        if wanted not in sides:
+            sides[wanted] = np.zeros_like(similarity), np.zeros_like(similarity)
+        best, mean = sides[wanted]
+        side = [abs(other) for other in weights if (other > 0) == wanted]
+        np.maximum(best, np.float32(abs(weight) / max(side)) * similarity, out=best)
+        mean += np.float32(abs(weight) / sum(side)) * similarity
+    total = np.zeros_like(best)
+    for wanted, share in ((True, 0.5), (False, -0.25)):
+        if wanted in sides:
+            best, mean = sides[wanted]
+            total += np.float32(share) * (best + mean)
+    return total
 
 
 def expert_features(
@@ -164,23 +203,57 @@ def expert_rows(
     experts: Sequence[Expert],
     stored: Mapping[str, NDArray[Any]],
     scales: Mapping[str, Mapping[str, float]],
-    examples: Sequence[EncodedExample],
-    rows: IntArray,
+    queries: Sequence[Sequence[EncodedExample]],
+    rows: Sequence[IntArray],
 ) -> FloatArray:
-    """Some rows of the matrix of `expert_features`, the same numbers, computed at once: for few rows of many queries.
+    """Some rows of the matrices of `expert_features` of several queries, one below the other; the same numbers.
 
     Parameters
     ----------
-    experts, stored, scales, examples : as in `expert_features`.
-    rows : the items.
+    experts, stored, scales : as in `expert_features`.
+    queries : the examples of each query.
+    rows : the items for each query.
     """
-    shared = _shared_similarities(experts, stored, scales, examples)
-    values = {descriptor: similarities.rows(rows) for descriptor, similarities in shared.items()}
-    dense = np.zeros((len(rows), len(experts)))
-    for place, expert in enumerate(experts):
-        if expert.descriptor in values:
-            dense[:, place] = values[expert.descriptor][:, _COLUMN_OF[expert.distance]]
+    dense = np.zeros((sum(map(len, rows)), len(experts)))
+    for descriptor in dict.fromkeys(expert.descriptor for expert in experts):
+        having = [[example for example in examples if descriptor in example.vectors] for examples in queries]
+        if descriptor not in stored or not any(having):
+            continue
+        similarities = _similarity_rows(descriptor, stored[descriptor], scales[descriptor], having, rows)
+        places = [place for place, expert in enumerate(experts) if expert.descriptor == descriptor]
+        dense[:, places] = similarities[:, [_COLUMN_OF[experts[place].distance] for place in places]]
     return dense
+
+
+def _similarity_rows(
+    descriptor: str,
+    stored: NDArray[Any],
+    scales: Mapping[str, float],
+    queries: Sequence[Sequence[EncodedExample]],
+    rows: Sequence[IntArray],
+) -> NDArray[np.float32]:
+    """The same of one descriptor, by all its distances; all examples have it."""
+    examples = [example for examples in queries for example in examples]
+    wanted = [rows[number] for number, examples in enumerate(queries) for _ in examples]
+    ends = np.cumsum([0, *map(len, wanted)])
+    items = [example.vectors.row if isinstance(example.vectors, StoredVectors) else -1 for example in examples]
+    distances = distances_between(stored, np.array(items), np.concatenate(wanted), ends)
+    for place in [place for place, item in enumerate(items) if item < 0]:
+        vector = np.asarray(examples[place].vectors[descriptor], dtype=np.float32)
+        distances[ends[place] : ends[place + 1]] = all_distances(vector, stored, wanted[place])
+    similarities: NDArray[np.float32] = np.exp(distances / -_scale_array(scales))
+    if len(examples) == len(queries) and all(queries) and min(example.weight for example in examples) > 0:
+        return similarities
+    parts, limits, place = [], ends.tolist(), 0
+    for some, mine in zip(queries, rows, strict=True):
+        blocks = [similarities[limits[at] : limits[at + 1]] for at in range(place, place + len(some))]
+        place += len(some)
+        weights = [example.weight for example in some]
+        if not some:
+            parts.append(np.zeros((len(mine), len(DISTANCES)), dtype=np.float32))
+        else:
+            parts.append(blocks[0] if _alone(weights) else _combined(blocks, weights))
+    return np.concatenate(parts)
 
 
 def _shared_similarities(
