@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from rankloom.engine.diffusion import best_rows
 from rankloom.engine.neighbors import RESOLUTION, NeighborGraph, build_graph
 
 
@@ -79,3 +80,13 @@ def test_isolated_items_get_nothing():
     found = graph.diffuse(np.array([1.0, 0.0, 0.0]))
     assert found[0] > found[1] > 0
     assert found[2] == 0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_best_rows_are_those_of_a_whole_sort(seed):
+    rng = np.random.default_rng(seed)
+    scores = rng.integers(0, 6, 60) / 4.0  # with many ties
+    rows = np.flatnonzero(rng.random(60) < 0.7)
+    expected = sorted(rows.tolist(), key=lambda row: (-scores[row], row))
+    for n in (1, 2, 11, len(rows)):
+        assert best_rows(scores, rows, n).tolist() == expected[:n]

@@ -27,8 +27,9 @@ def diffuse(pointers, columns, weights, alpha, start, tol, most):
         curvature = 0.0
         for i in range(n):
             total = 0.0
-            for place in range(pointers[i], pointers[i + 1]):
-                total += weights[place] * direction[columns[place]]
+            # Unsigned numbers: for others numba asks at each step whether they count from the end.
+            for place in range(np.uint64(pointers[i]), np.uint64(pointers[i + 1])):
+                total += weights[place] * direction[np.uint64(columns[place])]
             product[i] = direction[i] - alpha * total
             curvature += direction[i] * product[i]
         step = square / curvature

@@ -67,7 +67,7 @@ class Arrangement:
         """Order the allowed items by score, ties by row number; then as the options say."""
         total = ranking.total
         rows = np.flatnonzero(allowed)
-        order: IntArray = rows[np.lexsort((rows, -total[rows]))]
+        order: IntArray = rows[np.argsort(-total[rows], kind="stable")]
         others: dict[int, list[int]] = {}
         if options.collapse:
             order, others = self.collapse(order, ranking.view.snapshot)

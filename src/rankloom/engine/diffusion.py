@@ -64,10 +64,9 @@ def diffuse_scores(
         not reach.
     """
     rows = np.flatnonzero(present)
-    order = rows[np.lexsort((rows, -scores[rows]))]
-    n_start = min(JUDGED if judged else NEAREST, len(order) - 1)
-    floor = float(scores[order[n_start]])
-    nearest = order[: n_start + 1]
+    n_start = min(JUDGED if judged else NEAREST, len(rows) - 1)
+    nearest = best_rows(scores, rows, n_start + 1)
+    floor = float(scores[nearest[n_start]])
     span = float(scores[nearest[0]]) - floor
     share = 1.0 / span if span > 0 else 0.0
     start = np.zeros(len(scores))
@@ -78,6 +77,17 @@ def diffuse_scores(
     size = float(np.abs(scores[rows]).max()) or 1.0
     own = 1.0 if judged else 1e-6 / size
     return Diffused(own * scores + f, f, start > 0, share, floor, own, operator)
+
+
+def best_rows(scores: FloatArray, rows: IntArray, n: int) -> IntArray:
+    """The n of some rows, in ascending order, that have the highest scores, the best first; ties by row number.
+
+    >>> best_rows(np.array([1.0, 3.0, 2.0, 3.0, 2.0]), np.array([0, 2, 3, 4]), 2).tolist()
+    [3, 2]
+    """
+    falling = -scores[rows]
+    candidates = np.flatnonzero(falling <= np.partition(falling, n - 1)[n - 1])
+    return rows[candidates[np.argsort(falling[candidates], kind="stable")[:n]]]
 
 
 @dataclass(frozen=True, eq=False)
