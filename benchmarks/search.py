@@ -14,7 +14,7 @@ from benchmarks.harness import Bar, at_least, at_most, seconds
 from rankloom.descriptors import DESCRIPTORS as DESCRIPTORS_BY_NAME
 from rankloom.descriptors import PRESETS
 from rankloom.experts import EncodedExample, expert_features, experts_of, measure_scales
-from rankloom.experts.distances import DISTANCES, add_similarities, all_distances
+from rankloom.experts.distances import DISTANCES, Weighted, add_similarities, all_distances
 from rankloom.rankers import RankingLogisticRegression, SoftCascade
 
 TITLE = "Search"
@@ -88,7 +88,7 @@ def _presets(cores: int, n: int = 200_000) -> list[Bar]:
         def search(stored: list[np.ndarray] = stored) -> None:
             total = np.zeros(n, dtype=np.float32)
             for rows in stored:
-                add_similarities(total, rows[0], rows, even, even)
+                add_similarities(total, Weighted(rows[0], rows, even, even))
 
         elapsed = _wall(search, 3)
         what = f"preset {preset}, {sum(widths):,} components x {n:,} items, {cores} cores; a million at this rate"
@@ -140,7 +140,7 @@ def _cascade() -> list[Bar]:
         for name, stored in archive.items():
             mine = np.array([weights.get(f"{name}.{one}", 0.0) for one in DISTANCES], np.float32)
             scale = np.array([scales[name][one] for one in DISTANCES], np.float32)
-            add_similarities(total, stored[query], stored, mine, scale)
+            add_similarities(total, Weighted(stored[query], stored, mine, scale))
         found["all"] = total
 
     def part(query: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -91,6 +91,48 @@ def listed(names: Iterable[str], most: int = 12) -> str:
 
 K = TypeVar("K")
 V = TypeVar("V")
+
+
+class Remembered(Generic[V]):
+    """What was read about numbered things, as long as nothing has changed. It may be used from several threads.
+
+    Parameters
+    ----------
+    most : how many are remembered; beyond, all are forgotten.
+
+    Examples
+    --------
+    >>> names: Remembered[str] = Remembered(100)
+    >>> names.get("monday", [3, 5], lambda missing: {number: f"item {number}" for number in missing})
+    {3: 'item 3', 5: 'item 5'}
+    >>> names.get("monday", [5, 8], lambda missing: {number: "read now" for number in missing})
+    {5: 'item 5', 8: 'read now'}
+    """
+
+    def __init__(self, most: int):
+        self.most = most
+        self._known: tuple[Hashable, dict[int, V]] = (None, {})
+
+    def get(
+        self, state: Hashable, numbers: Iterable[int], read: Callable[[list[int]], Mapping[int, V]]
+    ) -> dict[int, V]:
+        """Things by their numbers; those that cannot be read are left out.
+
+        Parameters
+        ----------
+        state : read before what it stands for; another one forgets everything.
+        numbers : the things.
+        read : reads those that are not known.
+        """
+        wanted = [*numbers]
+        of, known = self._known
+        if of != state or len(known) + len(wanted) > self.most:
+            known = {}
+            self._known = (state, known)
+        missing = [number for number in wanted if number not in known]
+        if missing:
+            known.update(read(missing))
+        return {number: known[number] for number in wanted if number in known}
 
 
 class LRU(Generic[K, V]):

@@ -2,18 +2,19 @@
 
 import hashlib
 import sqlite3
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from rankloom.collection import Mark, add_encoder, index
+from rankloom.collection import Collection, Mark, add_encoder, index
 from rankloom.collection._files import vector_file
 from rankloom.collection.describing import load_encoder
 from rankloom.collection.query import Example, Query
 from rankloom.collection.settings import encoders_of
 from rankloom.engine import Engine, Explanation, Part, SearchOptions
-from rankloom.engine.similarity import Distances
-from tests.archives import alike, ids, like, rgb, write_encoder, write_pictures
+from rankloom.engine.similarity import Distances, Similarities
+from tests.archives import alike, ids, like, make, rgb, write_encoder, write_pictures
 
 N = 48
 
@@ -213,3 +214,34 @@ def test_distances_of_a_collection_that_is_too_large_are_not_kept(original, monk
     monkeypatch.setattr("rankloom.engine.similarity.CACHE_BYTES", 1000)
     whole = Distances().similarity(snapshot, 5, snapshot.vectors_of(4), weights)
     np.testing.assert_array_equal(whole, snapshot.similarity(snapshot.vectors_of(4), weights))
+
+
+def test_kept_columns_take_bounded_memory_and_change_nothing(original, monkeypatch):
+    engine = alike(original)
+    view, similarities = engine._pipeline.view(), engine._pipeline.similarities
+    query = engine._encoder.encode(like(3, 7), view.snapshot)
+    expected = {item: similarities.to_item(view, item) for item in range(1, N + 1)}
+    near = similarities.to_examples(view, query)
+    assert similarities.to_item(view, 5) is expected[5]
+    monkeypatch.setattr("rankloom.engine.similarity.CACHE_BYTES", 1000)
+    monkeypatch.setattr("rankloom.engine.similarity.FEWEST_COLUMNS", 3)
+    for item, column in expected.items():
+        small = Similarities(Distances())
+        for other in (item, *range(1, 6), item):
+            np.testing.assert_array_equal(small.to_item(view, other), expected[other])
+        assert len(small._columns) == 3
+        np.testing.assert_array_equal(column, [expected[other][item - 1] for other in range(1, N + 1)])
+    np.testing.assert_allclose(small.to_examples(view, query), near, rtol=1e-4)  # nothing is kept of these
+    np.testing.assert_allclose(near, (expected[3] + expected[7]) / 2, rtol=1e-4)
+
+
+def test_a_hit_shows_where_its_file_is_now(tmp_path):
+    pictures = write_pictures(tmp_path / "pictures", 2, captions=False)
+    with Collection(make(tmp_path / "c", pictures)) as collection:
+        engine = alike(collection)
+        before = engine.search(like(1), 1)[0]
+        assert engine.search(like(1), 1)[0] == before
+        Path(before.path).rename(pictures / "renamed.png")
+        index(collection, [pictures], workers=0)
+        after = engine.search(like(1), 1)[0]
+        assert (after.id, Path(after.path).name) == (before.id, "renamed.png")

@@ -4,6 +4,7 @@ import os
 import platform
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numba
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from llvmlite.binding import get_host_cpu_features
 from scipy.spatial.distance import cdist
 
+import rankloom.experts.distances
 from rankloom.experts import (
     EncodedExample,
     Expert,
@@ -20,7 +22,7 @@ from rankloom.experts import (
     experts_of,
     measure_scales,
 )
-from rankloom.experts.distances import DISTANCES, add_similarities, all_distances
+from rankloom.experts.distances import DISTANCES, Weighted, add_similarities, all_distances, all_distances_of
 
 
 def rows(n=60, d=37, seed=0, *, negative=False):
@@ -100,11 +102,33 @@ def test_between_stored_rows_all_distances_are_symmetric_to_the_last_bit(d, nega
     stored = rows(40, d, negative=negative)
     found = np.array([all_distances(row, stored) for row in stored])
     np.testing.assert_array_equal(found, found.transpose(1, 0, 2))
-    weights, scales = np.array([0.2, 0.3, 0.1, 0.3, 0.1], np.float32), np.full(5, 0.7, np.float32)
-    total = np.zeros((40, 40), np.float32)
-    for sums, row in zip(total, stored, strict=True):
-        add_similarities(sums, row, stored, weights, scales)
-    np.testing.assert_array_equal(total, total.T)
+    scales = np.full(5, 0.7, np.float32)
+    for weights in ([0.2, 0.3, 0.1, 0.3, 0.1], [0.2, 0.3, 0.1, 0.0, 0.0]):  # with and without those that divide
+        total = np.zeros((40, 40), np.float32)
+        for sums, row in zip(total, stored, strict=True):
+            add_similarities(sums, Weighted(row, stored, np.array(weights, np.float32), scales))
+        np.testing.assert_array_equal(total, total.T)
+        expected = np.exp(-found.astype(float) / 0.7) @ weights
+        np.testing.assert_allclose(total, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_several_descriptors_at_once_and_several_threads_at_once_give_the_same_bits(monkeypatch):
+    monkeypatch.setattr(rankloom.experts.distances, "_WORTH_THREADS", 1)
+    described = [(rows(9, d, 1)[0], rows(200, d)) for d in (5, 96, 33)]
+    numbers = np.array([0.2, 0.3, 0.1, 0.3, 0.1], np.float32), np.full(5, 0.7, np.float32)
+
+    def computed(_):
+        total = np.zeros(200, np.float32)
+        add_similarities(total, *(Weighted(*pair, *numbers) for pair in described))
+        return [total, *all_distances_of(described)]
+
+    expected = [np.zeros(200, np.float32), *(all_distances(*pair) for pair in described)]
+    for pair in described:
+        add_similarities(expected[0], Weighted(*pair, *numbers))
+    with ThreadPoolExecutor(4) as threads:
+        for arrays in threads.map(computed, range(20)):
+            for array, alone in zip(arrays, expected, strict=True):
+                np.testing.assert_array_equal(array, alone)
 
 
 def test_bad_arguments():

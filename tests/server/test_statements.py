@@ -10,7 +10,7 @@ from rankloom.collection import Collection
 from rankloom.collection.overview import LONGEST_CAPTION, item_summaries
 from tests.serving import client, copied, ok, sample
 
-SHOWN = 2  # the folders that were indexed, and the items
+SHOWN = 3  # whether anything has changed, the folders that were indexed, and the items
 
 
 @contextmanager
@@ -39,14 +39,18 @@ def test_a_page_costs_the_same_for_any_number_of_hits(folder):
         assert len(few) == len(many) < 30
 
 
-def test_what_is_shown_of_hits_is_read_at_once(folder):
-    with client(folder) as web:
+def test_what_is_shown_of_hits_is_read_at_once_and_only_if_something_has_changed(tmp_path):
+    with client(copied(tmp_path / "c")) as web:
         context = web.app.state.context
         context.details([1])
-        for ids in ([1], [*range(1, 150)]):
-            with counted(context.collection) as run:
-                assert len(context.details(ids)) == len(ids)
-            assert len(run) == SHOWN, run
+        for ids in ([2], [*range(1, 150)]):
+            for statements in (SHOWN, 1):  # what is known is only asked for changes
+                with counted(context.collection) as run:
+                    assert len(context.details(ids)) == len(ids)
+                assert len(run) == statements, run
+        with context.collection.transaction() as db:
+            db.execute("UPDATE texts SET text = 'another text' WHERE item = 1")
+        assert context.details([1])[1]["caption"].startswith("another text")
 
 
 def test_captions(tmp_path):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
+from functools import cached_property
 from hashlib import sha256
 from math import isfinite
 from typing import Any
@@ -76,7 +77,7 @@ class Filters:
     @property
     def given(self) -> bool:
         """Whether there is any."""
-        return any(value is not None for value in asdict(self).values())
+        return any(value is not None for value in vars(self).values())
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,7 @@ class Query:
         """Whether there are filters alone."""
         return self.empty and self.filters.given
 
-    @property
+    @cached_property
     def qid(self) -> str:
         """What stands for the query in the log of marks: the same for the same question, whatever the filters."""
         asked = {**self.to_json(), "text": " ".join(self.text.split())}
@@ -146,7 +147,7 @@ class Query:
             examples.append({**kind, **({} if example.weight == 1.0 else {"weight": example.weight})})
         if examples:
             plain["examples"] = examples
-        filters = {name: value for name, value in asdict(self.filters).items() if value is not None}
+        filters = {name: value for name, value in vars(self.filters).items() if value is not None}
         if filters:
             plain["filters"] = filters
         return plain

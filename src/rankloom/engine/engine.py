@@ -160,7 +160,7 @@ class Engine:
         allowed[ranking.judgements.rows()] = False
         column = partial(self._pipeline.similarities.to_item, ranking.view)
         rows = most_uncertain(ranking, allowed, n, lambda row: column(row + 1))
-        hits = tuple(self._pipeline.hits(rows, total=ranking.total))
+        hits = tuple(self._pipeline.hits(ranking.view.snapshot, rows, total=ranking.total))
         return Results(
             hits, int(allowed.sum()), diffused=ranking.diffused is not None, marks=ranking.judgements.n_marks
         )

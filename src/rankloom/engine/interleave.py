@@ -32,7 +32,7 @@ def interleave(
     items, teams = team_draft(first, second, k)
     members = {item: int(team) for item, team in zip(items, teams, strict=True) if team}
     session = add_session(collection, kept.qid, user, (used, against), members)
-    hits = pipeline.hits(np.array(items, dtype=np.int64) - 1, total=rankings[0].total)
+    hits = pipeline.hits(rankings[0].view.snapshot, np.array(items, dtype=np.int64) - 1, total=rankings[0].total)
     named = tuple(hit._replace(team=int(team)) for hit, team in zip(hits, teams, strict=True))
     return Results(named, len(first), session=session)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from functools import cached_property
 from hashlib import sha256, shake_128
 from itertools import groupby, islice
 from struct import Struct
@@ -190,7 +191,7 @@ class OnlineWeights:
         return self
 
     def see(self, phi: Phi) -> None:
-        """Go on with more items; the basis of phi is the same."""
+        """Go on with more items; the basis of phi and what is sampled are the same."""
         self._phi = phi
 
     def n_behind(self, most: int) -> int:
@@ -293,9 +294,9 @@ class OnlineWeights:
 
     # Checkpoints -----------------------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def _key(self) -> str:
-        """What learning depends on beside the marks."""
+        """What learning depends on beside the marks; more items change nothing of it."""
         parts = [_RECIPE, self._phi.basis, self._phi.n_sampled, self.start, self._first, self._online]
         return sha256(json.dumps(parts).encode()).hexdigest()
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.collection import Collection
+from rankloom.collection import Collection, Item
 from rankloom.collection.filtering import allowed_by, newest_first
 from rankloom.collection.marks import marks
 from rankloom.collection.query import Query
 from rankloom.collection.refined_map import store_refined_map
 from rankloom.collection.verify import unsound_vectors
-from rankloom.core import FloatArray, IntArray
+from rankloom.core import FloatArray, IntArray, Remembered
 from rankloom.engine.arrangement import Arranged, Arrangement
 from rankloom.engine.cutoff import suggest_cutoff
 from rankloom.engine.diffusion import Diffusion
@@ -29,10 +29,12 @@ from rankloom.engine.ranking import Ranking
 from rankloom.engine.results import Results, SearchHit
 from rankloom.engine.scorers import Scorer
 from rankloom.engine.scoring import BaseScores, Scoring
-from rankloom.engine.similarity import Similarities
-from rankloom.engine.snapshot import SnapshotSource
+from rankloom.engine.similarity import Distances, Similarities
+from rankloom.engine.snapshot import Snapshot, SnapshotSource
 from rankloom.engine.view import View, for_query
 from rankloom.engine.weights import WeightSource
+
+_ITEMS = 20_000  # whose files are remembered
 
 
 class Pipeline:
@@ -43,11 +45,13 @@ class Pipeline:
         self.snapshots = SnapshotSource(collection)
         self.encoder = ExampleEncoder(collection)
         self.weights = WeightSource(collection, self.snapshots, self.encoder, weights)
-        self.scoring = Scoring(index)
-        self.similarities = Similarities()
+        distances = Distances()
+        self.scoring = Scoring(distances, index)
+        self.similarities = Similarities(distances)
         self.feedback = RelevanceFeedback(self.similarities)
         self.diffusion = Diffusion(collection)
         self.arrangement = Arrangement(collection, self.similarities)
+        self._items: Remembered[Item] = Remembered(_ITEMS)
 
     def view(self) -> View:
         """The items and the weights of this moment."""
@@ -119,19 +123,26 @@ class Pipeline:
                 duplicates=tuple(arranged.others.get(hit.id - 1, ())),
                 literal=None if literal is None else bool(literal[hit.id - 1]),
             )
-            for hit in self.hits(order[options.offset : options.offset + k], options.offset)
+            for hit in self.hits(ranking.view.snapshot, order[options.offset : options.offset + k], options.offset)
         ]
         diffused, learning = ranking.diffused is not None, ranking.view.learning
         n_literal = None if literal is None else int(literal[order].sum())
         marks = ranking.judgements.n_marks
         return Results(tuple(hits), len(order), cutoff, diffused, marks, learning=learning, literal=n_literal)
 
-    def hits(self, rows: IntArray, offset: int = 0, total: FloatArray | None = None) -> list[SearchHit]:
+    def hits(
+        self, snapshot: Snapshot, rows: IntArray, offset: int = 0, total: FloatArray | None = None
+    ) -> list[SearchHit]:
         """Rows as hits, with their scores if given."""
+        ids = (rows + 1).tolist()
+        items = self._items.get(snapshot.state.changes, ids, self._read_items)
         return [
-            SearchHit.of(rank, item, 0.0 if total is None else float(total[item.id - 1]))
-            for rank, item in enumerate(self._collection.items((rows + 1).tolist()), offset + 1)
+            SearchHit.of(rank, items[number], 0.0 if total is None else float(total[number - 1]))
+            for rank, number in enumerate(ids, offset + 1)
         ]
+
+    def _read_items(self, ids: list[int]) -> dict[int, Item]:
+        return {item.id: item for item in self._collection.items(ids)}
 
     def refresh(self, progress: Callable[[int, int, str], None]) -> NeighborGraph:
         """Bring what is learned and derived up to date on disk; the neighbor graph is returned."""
@@ -150,6 +161,6 @@ class Pipeline:
         if options.collapse:
             order, others = self.arrangement.collapse(order, snapshot)
         why = Explanation() if options.explain else None
-        hits = self.hits(order[options.offset : options.offset + k], options.offset)
+        hits = self.hits(snapshot, order[options.offset : options.offset + k], options.offset)
         listed = (hit._replace(why=why, duplicates=tuple(others.get(hit.id - 1, ()))) for hit in hits)
         return Results(tuple(listed), len(order))

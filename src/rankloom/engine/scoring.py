@@ -33,14 +33,15 @@ class Scoring:
 
     Parameters
     ----------
+    distances : those of the examples of queries.
     index : chooses the items that are scored; all of them unless given.
     """
 
-    def __init__(self, index: Index | None = None):
+    def __init__(self, distances: Distances, index: Index | None = None):
         self._index = ExactIndex() if index is None else index
         self._growing = threading.Lock()
         self._cache: LRU[Any, BaseScores] = LRU(32)
-        self._distances = Distances()
+        self._distances = distances
 
     def scores(
         self, view: View, encoded: EncodedQuery, scorer: Scorer, key: Any, marked: IntArray | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -12,20 +13,29 @@ from rankloom.core import LRU
 from rankloom.engine.encoding import EncodedQuery
 from rankloom.engine.snapshot import Snapshot
 from rankloom.engine.view import View
-from rankloom.experts.distances import DISTANCES, all_distances
+from rankloom.experts.distances import DISTANCES, all_distances_of
 
 CACHE_BYTES = 64 * 2**20
 FEWEST = 4  # queries whose distances must fit, or none are kept
+FEWEST_COLUMNS = 64  # that are kept, however long they are
+_OVERHEAD = 500  # bytes that a kept column takes beside its numbers
 
 
 class Similarities:
     """Columns of the similarity between items, under the weights that a collection starts with.
 
     They are kept by what they depend on: items that are added later are compared, the others are not compared again.
+
+    Parameters
+    ----------
+    distances : those of the examples of queries, which their scores need too.
     """
 
-    def __init__(self) -> None:
-        self._columns: LRU[Any, NDArray[np.float32]] = LRU(512)
+    def __init__(self, distances: Distances):
+        self._distances = distances
+        self._columns: LRU[Any, NDArray[np.float32]] = LRU(FEWEST_COLUMNS)
+        self._numbers: LRU[Any, int] = LRU(8)  # of what columns depend on, which is longer than many columns
+        self._next = count()
 
     def to_item(self, view: View, item: int) -> NDArray[np.float32]:
         """The similarity of all items to one."""
@@ -34,22 +44,47 @@ class Similarities:
     def to_examples(self, view: View, encoded: EncodedQuery) -> NDArray[np.float32] | None:
         """The mean similarity of all items to the wanted examples of a query; None if it has none."""
         columns = [
-            self._column(view, example.picture if example.item is None else example.item, picture.vectors)
+            self._to_example(view, example.picture if example.item is None else example.item, picture.vectors)
             for example, picture in zip(encoded.query.examples, encoded.examples, strict=False)  # words come after
             if example.weight > 0
         ]
         return np.asarray(np.mean(columns, axis=0), dtype=np.float32) if columns else None
 
+    def _to_example(self, view: View, name: Hashable, vectors: Mapping[str, NDArray[Any]]) -> NDArray[np.float32]:
+        """The similarity of all items to an example, from its distances if they are at hand.
+
+        In the last bit it differs from the similarity to an item: both have a place of their own.
+        """
+        snapshot = view.snapshot
+        distances = self._distances.of(snapshot, name, vectors)
+        if distances is None:
+            return self._column(view, name, vectors)
+        key = (self._number(view), snapshot.n_items, "example", name)
+        column = self._columns.get(key)
+        if column is None:
+            column = snapshot.similarity(vectors, view.kernel, distances=distances)
+            self._columns.put(key, column)
+        return column
+
+    def _number(self, view: View) -> int:
+        """What stands for all that columns depend on beside the two items."""
+        key = (view.snapshot.basis, tuple(view.kernel.items()))
+        number = self._numbers.get(key)
+        if number is None:
+            number = next(self._next)
+            self._numbers.put(key, number)
+        return number
+
     def _column(self, view: View, name: Hashable, vectors: Mapping[str, NDArray[Any]]) -> NDArray[np.float32]:
         snapshot = view.snapshot
-        key = (snapshot.basis, name, tuple(view.kernel.items()))
+        key = (self._number(view), name)
         column = self._columns.get(key)
         if column is None or len(column) > snapshot.n_items:
             column = snapshot.similarity(vectors, view.kernel)
         elif len(column) < snapshot.n_items:
             added = snapshot.similarity(vectors, view.kernel, slice(len(column), None))
             column = np.concatenate([column, added])
-        self._columns.size = min(512, max(64, CACHE_BYTES // max(1, column.nbytes)))
+        self._columns.size = max(FEWEST_COLUMNS, CACHE_BYTES // (column.nbytes + _OVERHEAD))
         self._columns.put(key, column)
         return column
 
@@ -62,7 +97,7 @@ class Distances:
     """
 
     def __init__(self) -> None:
-        self._known: LRU[Any, NDArray[np.float32]] = LRU(512)
+        self._known: LRU[Any, dict[str, NDArray[np.float32]]] = LRU(FEWEST)
 
     def similarity(
         self, snapshot: Snapshot, name: Hashable, vectors: Mapping[str, NDArray[Any]], weights: Mapping[str, float]
@@ -76,17 +111,22 @@ class Distances:
         vectors : the example.
         weights : of the visual experts.
         """
-        size = 4 * len(DISTANCES) * max(1, snapshot.n_items)
-        if FEWEST * size * len(snapshot.vectors) > CACHE_BYTES:
-            return snapshot.similarity(vectors, weights)
+        known = self.of(snapshot, name, vectors)
+        return snapshot.similarity(vectors, weights, distances=known)
+
+    def of(
+        self, snapshot: Snapshot, name: Hashable, vectors: Mapping[str, NDArray[Any]]
+    ) -> dict[str, NDArray[np.float32]] | None:
+        """All distances of all items to an example by descriptor; None where too few would fit."""
+        size = 4 * len(DISTANCES) * max(1, snapshot.n_items) * max(1, len(snapshot.vectors))
+        if FEWEST * size > CACHE_BYTES:
+            return None
         self._known.size = CACHE_BYTES // size
-
-        def distances(descriptor: str) -> NDArray[np.float32]:
-            key = (snapshot.basis, snapshot.n_items, name, descriptor)
-            known = self._known.get(key)
-            if known is None:
-                known = all_distances(vectors[descriptor], snapshot.vectors[descriptor])
-                self._known.put(key, known)
-            return known
-
-        return snapshot.similarity(vectors, weights, distances=distances)
+        key = (snapshot.basis, snapshot.n_items, name)
+        known = self._known.get(key)
+        if known is None:
+            names = [descriptor for descriptor in snapshot.vectors if descriptor in vectors]
+            described = [(vectors[descriptor], snapshot.vectors[descriptor]) for descriptor in names]
+            known = dict(zip(names, all_distances_of(described), strict=True)) if names else {}
+            self._known.put(key, known)
+        return known

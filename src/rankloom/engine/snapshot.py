@@ -27,7 +27,7 @@ from rankloom.engine.face_words import face_scores, people_words
 from rankloom.engine.words import ColorExpert, Looks, WordExperts
 from rankloom.experts import EncodedExample, Expert, StoredVectors, expert_features, expert_rows, experts_of
 from rankloom.experts.color_words import SOURCE as COLOR_SOURCE
-from rankloom.experts.distances import DISTANCES, add_similarities, add_similarities_of
+from rankloom.experts.distances import DISTANCES, Weighted, add_similarities, add_similarities_of
 from rankloom.experts.looks import word_map
 from rankloom.features import Features
 from rankloom.text import TextIndex, parse_query
@@ -189,7 +189,7 @@ class Snapshot:
         weights: Mapping[str, float],
         rows: IntArray | slice | None = None,
         *,
-        distances: Callable[[str], NDArray[np.float32]] | None = None,
+        distances: Mapping[str, NDArray[np.float32]] | None = None,
     ) -> NDArray[np.float32]:
         """The weighted similarity of all items, or of some, to a described picture; each descriptor is read once.
 
@@ -201,16 +201,26 @@ class Snapshot:
         distances : all distances of all items by descriptor, where they are at hand; nothing is read then.
         """
         total = np.zeros(len(self.present if rows is None else self.present[rows]), dtype=np.float32)
+        described = []
         for name, stored in self.vectors.items():
-            of_distances = np.array([weights.get(f"{name}.{distance}", 0.0) for distance in DISTANCES], np.float32)
-            if name not in vectors or not of_distances.any():
+            of_distances = [weights.get(f"{name}.{distance}", 0.0) for distance in DISTANCES]
+            if name not in vectors or not any(of_distances):
                 continue
-            scales = np.array([self.scales[name][distance] for distance in DISTANCES], np.float32)
+            numbers = np.array(of_distances, np.float32), self._scale_arrays[name]
             if distances is not None:
-                add_similarities_of(total, distances(name), of_distances, scales)
+                add_similarities_of(total, distances[name], *numbers)
             else:
-                add_similarities(total, vectors[name], stored if rows is None else stored[rows], of_distances, scales)
+                described.append(Weighted(vectors[name], stored if rows is None else stored[rows], *numbers))
+        if described:
+            add_similarities(total, *described)
         return total
+
+    @cached_property
+    def _scale_arrays(self) -> dict[str, NDArray[np.float32]]:
+        """The scale of each distance in the order of `DISTANCES`, by descriptor."""
+        return {
+            name: np.array([self.scales[name][distance] for distance in DISTANCES], np.float32) for name in self.vectors
+        }
 
     def vectors_of(self, row: int) -> StoredVectors:
         """The description of an item."""

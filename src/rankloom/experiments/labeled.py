@@ -18,7 +18,7 @@ from rankloom.descriptors import PRESETS
 from rankloom.engine.diffusion import diffuse_scores
 from rankloom.engine.neighbors import NeighborGraph, build_graph
 from rankloom.experts import FOUR, Expert, experts_of, measure_scales
-from rankloom.experts.distances import DISTANCES, add_similarities, all_distances
+from rankloom.experts.distances import DISTANCES, Weighted, add_similarities, all_distances
 from rankloom.experts.starting_weights import prior_weights
 
 DIFFUSION = " + neighbours"  # in the name of a method, after diffusion of its scores
@@ -72,7 +72,8 @@ class LabeledCollection:
             by_distance = np.zeros(len(DISTANCES), dtype=np.float32)
             by_distance[_FOUR] = weights[4 * number : 4 * number + 4]
             if by_distance.any():
-                add_similarities(total, stored[row], stored, by_distance, self.scales[name].astype(np.float32))
+                described = Weighted(stored[row], stored, by_distance, self.scales[name].astype(np.float32))
+                add_similarities(total, described)
         return total
 
     def neighbors(self, weights: FloatArray, k: int = 10) -> NeighborGraph:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from contextlib import contextmanager
+from functools import cache, partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,14 +101,30 @@ def all_distances(query: Rows, stored: Rows, rows: NDArray[np.int64] | None = No
     >>> all_distances(np.array([0.5, 0.5]), stored).round(3).tolist()[0]
     [0.0, 0.0, 0.0, 0.0, 0.0]
     """
+    return all_distances_of([(query, stored)], rows)[0]
+
+
+def all_distances_of(
+    described: Sequence[tuple[Rows, Rows]], rows: NDArray[np.int64] | None = None
+) -> list[NDArray[np.float32]]:
+    """The distances of `all_distances` by several descriptors, each a query and stored rows, spread over cores at once.
+
+    Parameters
+    ----------
+    described : query and stored rows of each descriptor; of equally many items.
+    rows : as in `all_distances`.
+    """
     from rankloom.experts import _kernels
 
-    vector, vector_codes, codes = _checked(query, stored)
     wanted = np.empty(0, dtype=np.int64) if rows is None else np.ascontiguousarray(rows, dtype=np.int64)
-    out = np.empty((len(stored) if rows is None else len(wanted), len(DISTANCES)), dtype=np.float32)
-    arrays = (codes, wanted, rows is None, vector, vector_codes, out)
-    _in_threads(_kernels.fused, arrays, len(out), stored.shape[1])
-    return out
+    calls, distances = [], []
+    for query, stored in described:
+        vector, vector_codes, codes = _checked(query, stored)
+        out = np.empty((len(stored) if rows is None else len(wanted), len(DISTANCES)), dtype=np.float32)
+        calls.append(partial(_kernels.fused, codes, wanted, rows is None, vector, vector_codes, out))
+        distances.append(out)
+    _in_threads(calls, len(distances[0]), sum(stored.shape[1] for _, stored in described))
+    return distances
 
 
 def distances_between(
@@ -130,22 +148,37 @@ def distances_between(
     return out
 
 
-def add_similarities(
-    total: NDArray[np.float32], query: Rows, stored: Rows, weights: NDArray[np.float32], scales: NDArray[np.float32]
-) -> None:
-    r"""Add \(\sum_j w_j e^{-d_j / s_j}\) of every stored row to `total`, each row read once.
+class Weighted(NamedTuple):
+    r"""What one descriptor adds to a similarity: \(\sum_j w_j e^{-d_j / s_j}\).
+
+    Parameters
+    ----------
+    query, stored : as in `all_distances`.
+    weights, scales : one a distance, in the order of `DISTANCES`.
+    """
+
+    query: Rows
+    stored: Rows
+    weights: NDArray[np.float32]
+    scales: NDArray[np.float32]
+
+
+def add_similarities(total: NDArray[np.float32], *described: Weighted) -> None:
+    """Add what some descriptors say of every stored row to `total`, each row read once.
 
     Parameters
     ----------
     total : array of n numbers, changed in place.
-    query, stored : as in `all_distances`.
-    weights, scales : one a distance, in the order of `DISTANCES`.
+    described : the descriptors.
     """
     from rankloom.experts import _kernels
 
-    vector, vector_codes, codes = _checked(query, stored)
-    arrays = (codes, vector, vector_codes, np.asarray(weights, np.float32), np.asarray(scales, np.float32), total)
-    _in_threads(_kernels.weighted, arrays, len(stored), stored.shape[1])
+    calls = []
+    for query, stored, weights, scales in described:
+        vector, vector_codes, codes = _checked(query, stored)
+        numbers = np.asarray(weights, np.float32), np.asarray(scales, np.float32)
+        calls.append(partial(_kernels.weighted, codes, vector, vector_codes, *numbers, total))
+    _in_threads(calls, len(total), sum(stored.shape[1] for _, stored, _, _ in described))
 
 
 def add_similarities_of(
@@ -157,20 +190,48 @@ def add_similarities_of(
     """The same as `add_similarities`, from the distances that `all_distances` gave for all rows."""
     from rankloom.experts import _kernels
 
-    _kernels.weighted_distances(distances, np.asarray(weights, np.float32), np.asarray(scales, np.float32), total)
+    # NumPy computes exponentials in vectors, numba does not.
+    similarities = np.exp(distances / -np.asarray(scales, np.float32))
+    _kernels.add_weighted(similarities, np.asarray(weights, np.float32), total)
 
 
 def _checked(query: Rows, stored: Rows) -> tuple[NDArray[np.float32], NDArray[np.uint16], NDArray[np.uint16]]:
     """The query, its codes if it has half precision too (else none), and the codes of the rows."""
     if stored.dtype != np.float16:
         raise ValueError(f"stored vectors must have half precision, got {stored.dtype}")
+    if query.shape != stored.shape[1:]:
+        raise ValueError(f"the query has the shape {query.shape}, the rows have {stored.shape[1]} components")
     vector = np.ascontiguousarray(query, dtype=np.float32)
-    if vector.shape != (stored.shape[1],):
-        raise ValueError(f"the query has the shape {vector.shape}, the rows have {stored.shape[1]} components")
-    with np.errstate(over="ignore"):
-        half = vector.astype(np.float16)
-    same = half if np.array_equal(half, vector) else half[:0]
-    return vector, same.view(np.uint16), np.ascontiguousarray(stored).view(np.uint16)
+    if query.dtype == np.float16:
+        half = np.ascontiguousarray(query)
+    else:
+        with np.errstate(over="ignore"):
+            half = vector.astype(np.float16)
+        half = half if np.array_equal(half, vector) else half[:0]
+    return vector, half.view(np.uint16), np.ascontiguousarray(stored).view(np.uint16)
+
+
+class _Busy:
+    """How many threads compute distances now."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._count = 0
+
+    @contextmanager
+    def alone(self) -> Iterator[bool]:
+        """Whether no other thread had begun before."""
+        with self._lock:
+            self._count += 1
+            alone = self._count == 1
+        try:
+            yield alone
+        finally:
+            with self._lock:
+                self._count -= 1
+
+
+_busy = _Busy()
 
 
 @cache
@@ -178,11 +239,22 @@ def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(_CORES, thread_name_prefix="rankloom-distances")
 
 
-def _in_threads(kernel: Callable[..., None], arrays: tuple[Any, ...], n_rows: int, width: int) -> None:
-    """Run a kernel over parts of the rows. Our own threads: numba's may not be used from several threads at a time."""
-    if _CORES == 1 or n_rows * width < _WORTH_THREADS:
-        kernel(*arrays, 0, n_rows)
-        return
-    ends = np.linspace(0, n_rows, _CORES + 1).astype(int).tolist()
-    for done in [_pool().submit(kernel, *arrays, *part) for part in pairwise(ends)]:
-        done.result()
+def _in_threads(kernels: Sequence[Callable[[int, int], None]], n_rows: int, width: int) -> None:
+    """Run kernels over parts of the rows. Our own threads: numba's may not be used from several threads at a time.
+
+    Where others compute too, the cores are taken, and handing over would only cost.
+    """
+
+    def run(begin: int, end: int) -> None:
+        for kernel in kernels:
+            kernel(begin, end)
+
+    with _busy.alone() as alone:
+        if _CORES == 1 or not alone or n_rows * width < _WORTH_THREADS:
+            run(0, n_rows)
+            return
+        ends = [n_rows * part // _CORES for part in range(_CORES + 1)]
+        others = [_pool().submit(run, *part) for part in pairwise(ends[1:])]
+        run(*ends[:2])
+        for done in others:
+            done.result()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -215,45 +215,62 @@ def expert_rows(
     rows : the items for each query.
     """
     dense = np.zeros((sum(map(len, rows)), len(experts)))
+    asked = _Asked([], [])
     for descriptor in dict.fromkeys(expert.descriptor for expert in experts):
         having = [[example for example in examples if descriptor in example.vectors] for examples in queries]
         if descriptor not in stored or not any(having):
             continue
-        similarities = _similarity_rows(descriptor, stored[descriptor], scales[descriptor], having, rows)
+        if asked.queries != having:  # most descriptors are those of the same examples
+            asked = _Asked(having, rows)
+        similarities = asked.similarities(descriptor, stored[descriptor], scales[descriptor])
         places = [place for place, expert in enumerate(experts) if expert.descriptor == descriptor]
         dense[:, places] = similarities[:, [_COLUMN_OF[experts[place].distance] for place in places]]
     return dense
 
 
-def _similarity_rows(
-    descriptor: str,
-    stored: NDArray[Any],
-    scales: Mapping[str, float],
-    queries: Sequence[Sequence[EncodedExample]],
-    rows: Sequence[IntArray],
-) -> NDArray[np.float32]:
-    """The same of one descriptor, by all its distances; all examples have it."""
-    examples = [example for examples in queries for example in examples]
-    wanted = [rows[number] for number, examples in enumerate(queries) for _ in examples]
-    ends = np.cumsum([0, *map(len, wanted)])
-    items = [example.vectors.row if isinstance(example.vectors, StoredVectors) else -1 for example in examples]
-    distances = distances_between(stored, np.array(items), np.concatenate(wanted), ends)
-    for place in [place for place, item in enumerate(items) if item < 0]:
-        vector = np.asarray(examples[place].vectors[descriptor], dtype=np.float32)
-        distances[ends[place] : ends[place + 1]] = all_distances(vector, stored, wanted[place])
-    similarities: NDArray[np.float32] = np.exp(distances / -_scale_array(scales))
-    if len(examples) == len(queries) and all(queries) and min(example.weight for example in examples) > 0:
-        return similarities
-    parts, limits, place = [], ends.tolist(), 0
-    for some, mine in zip(queries, rows, strict=True):
-        blocks = [similarities[limits[at] : limits[at + 1]] for at in range(place, place + len(some))]
-        place += len(some)
-        weights = [example.weight for example in some]
-        if not some:
-            parts.append(np.zeros((len(mine), len(DISTANCES)), dtype=np.float32))
-        else:
-            parts.append(blocks[0] if _alone(weights) else _combined(blocks, weights))
-    return np.concatenate(parts)
+class _Asked:
+    """Examples of queries that have the same descriptors, and some rows for each query."""
+
+    def __init__(self, queries: Sequence[Sequence[EncodedExample]], rows: Sequence[IntArray]):
+        self.queries, self._rows = queries, rows
+        self._examples = [example for examples in queries for example in examples]
+        self._wanted = [rows[number] for number, examples in enumerate(queries) for _ in examples]
+        self._all_wanted = np.concatenate(self._wanted) if self._wanted else np.empty(0, dtype=np.int64)
+        self._ends = np.cumsum([0, *map(len, self._wanted)])
+        self._items = np.array([_row_of(example) for example in self._examples], dtype=np.int64)
+        self._others = np.flatnonzero(self._items < 0).tolist()
+
+    def similarities(self, descriptor: str, stored: NDArray[Any], scales: Mapping[str, float]) -> NDArray[np.float32]:
+        """Those of the rows of all queries by all distances of a descriptor, one query below the other."""
+        distances = distances_between(stored, self._items, self._all_wanted, self._ends)
+        for place in self._others:
+            vector = np.asarray(self._examples[place].vectors[descriptor])
+            distances[self._ends[place] : self._ends[place + 1]] = all_distances(vector, stored, self._wanted[place])
+        similarities: NDArray[np.float32] = np.exp(distances / -_scale_array(scales))
+        return similarities if self._alone else self._of_queries(similarities)
+
+    @cached_property
+    def _alone(self) -> bool:
+        """Whether each query has one wanted example."""
+        return all(_alone([example.weight for example in examples]) for examples in self.queries)
+
+    def _of_queries(self, similarities: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The similarities to the examples of each query together, from those to each example."""
+        parts, limits, place = [], self._ends.tolist(), 0
+        for examples, rows in zip(self.queries, self._rows, strict=True):
+            blocks = [similarities[limits[at] : limits[at + 1]] for at in range(place, place + len(examples))]
+            place += len(examples)
+            weights = [example.weight for example in examples]
+            if not examples:
+                parts.append(np.zeros((len(rows), len(DISTANCES)), dtype=np.float32))
+            else:
+                parts.append(blocks[0] if _alone(weights) else _combined(blocks, weights))
+        return np.concatenate(parts)
+
+
+def _row_of(example: EncodedExample) -> int:
+    """The row of an example that is an item; otherwise -1."""
+    return example.vectors.row if isinstance(example.vectors, StoredVectors) else -1
 
 
 def _shared_similarities(
@@ -265,7 +282,7 @@ def _shared_similarities(
     """What computes all experts of a descriptor together; for those descriptors that an example has."""
     shared = {}
     for descriptor in dict.fromkeys(expert.descriptor for expert in experts):
-        weighted = [(np.asarray(example.vectors[descriptor], dtype=np.float32), example.weight)
+        weighted = [(np.asarray(example.vectors[descriptor]), example.weight)
                     for example in examples if descriptor in example.vectors]  # fmt: skip
         if weighted and descriptor in stored:
             shared[descriptor] = _Similarities(stored[descriptor], weighted, scales[descriptor])

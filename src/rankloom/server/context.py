@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rankloom.collection import Collection
+from rankloom.collection.contents import counters
 from rankloom.collection.filtering import naming
 from rankloom.collection.overview import folders_with_files, has_files_in, indexed_roots, item_summaries
 from rankloom.collection.query import Example, Filters, Query
+from rankloom.core import Remembered
 from rankloom.engine import Engine, Explanation, SearchHit
 from rankloom.server.errors import OTHER, Refused
 from rankloom.server.health import Health
@@ -18,6 +20,8 @@ from rankloom.server.metrics import Metrics
 from rankloom.server.schemas import Contribution, HitModel, QueryModel
 from rankloom.server.settings import ServerSettings
 from rankloom.server.work import Jobs, Work
+
+_SHOWN = 20_000  # items of which is remembered what is shown
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,7 @@ class Context:
     id: str  # of the collection
     hidden: tuple[str, ...]  # folders of this machine that errors may name, but not to clients
     metrics: Metrics = field(default_factory=Metrics)
+    shown: Remembered[dict[str, Any]] = field(default_factory=lambda: Remembered(_SHOWN))
 
     @property
     def collection(self) -> Collection:
@@ -122,6 +127,9 @@ class Context:
 
     def details(self, ids: Iterable[int]) -> dict[int, dict[str, Any]]:
         """What is shown of items, by their numbers."""
+        return self.shown.get(counters(self.collection).contents, ids, self._read_details)
+
+    def _read_details(self, ids: list[int]) -> dict[int, dict[str, Any]]:
         roots = self.roots()
         details: dict[int, dict[str, Any]] = {}
         for item in item_summaries(self.collection, ids).values():
