@@ -49,6 +49,7 @@ bench: .venv/.bench
 # Minutes of load on this machine's own address: users, an indexer, and a server that is killed.
 soak: .venv/.test
 	$(BIN)/python -m benchmarks.soak
+	$(BIN)/python -m benchmarks.load
 
 # What an attacker, a crowd or an accident does, all of it: hostile files and requests, kills, full and missing disks, then load.
 hostile: .venv/.test
