@@ -85,6 +85,23 @@ def forgetful(number: int, *, alive: Any) -> int:
     return number
 
 
+hoard: list[bytearray] = []
+
+
+def hoarding(megabytes: int, *, alive: Any) -> int:
+    """Keeps some memory, and tells which process has it."""
+    hoard.append(bytearray(megabytes << 20))
+    return os.getpid()
+
+
+def telling(folder: str, *, alive: Any) -> str:
+    """Goes on until somebody has noted what it does."""
+    while not Path(folder, "noted").exists():
+        alive("digging")
+        threading.Event().wait(0.05)
+    return "done"
+
+
 def prepare_once(folder: str) -> None:
     Path(folder, f"prepared by {os.getpid()}").touch()
 
@@ -145,6 +162,20 @@ def test_a_worker_takes_a_bounded_amount_of_memory() -> None:
 def test_a_task_that_runs_out_of_memory_costs_that_task() -> None:
     lost = (2, "the decoder crashed on it: it ran out of memory")
     assert run(forgetful, [(n,) for n in range(4)], workers=1) == [lost if n == 2 else n for n in range(4)]
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only there the memory of a process is known")
+def test_a_worker_that_keeps_memory_is_replaced() -> None:
+    first, second, third, fourth = run(hoarding, [(1,), (200,), (1,), (1,)], workers=1)
+    assert first == second != third == fourth
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [0, 1])
+def test_what_is_being_done_can_be_watched(tmp_path: Path, workers: int) -> None:
+    watch = Path(tmp_path, "noted").write_text
+    assert run(telling, [(str(tmp_path),)], workers=workers, watch=watch) == ["done"]
+    assert Path(tmp_path, "noted").read_text() == "digging"
 
 
 def test_a_slow_task_does_not_hold_up_the_others(tmp_path: Path) -> None:

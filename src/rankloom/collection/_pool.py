@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from functools import partial
 from itertools import islice
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
@@ -26,6 +28,7 @@ _ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "OPENCV_FOR_THREADS_NUM"), "1"
 )
 START_SECONDS = 300.0
+_WATCH_SECONDS = 1.0
 STALL_SECONDS = 120.0
 END_SECONDS = 10.0
 
@@ -44,22 +47,24 @@ def run_in_order(
     failed: Callable[[tuple[Any, ...], str], Any],
     stall_seconds: float = STALL_SECONDS,
     patience: float | None = None,
+    watch: Callable[[str], None] = lambda doing: None,
 ) -> Generator[Any, None, None]:
     """Yield `function(*task, alive=...)` for every task, in their order, computed by worker processes.
 
     Parameters
     ----------
-    function, tasks : what to do. Tasks are taken a bounded number ahead. A long task calls `alive()` now and then.
+    function, tasks : what to do. Tasks are taken a bounded number ahead. A long task calls `alive(doing)` now and then.
     workers : processes; 0 works in this one.
     prepare, settings : called with the settings in each process first. If this fails, a WorkerError is raised.
     failed : makes the result of a task that killed its process, or hung in it; called with the task and the reason.
     stall_seconds : a task that gives no sign of life for so long is ended together with its process.
     patience : seconds that finished results wait for an earlier one; then they come first. None: for ever.
+    watch : called about once a second, while nothing is finished, with what the worker does that is waited for.
     """
     if workers == 0:
         prepare(settings)
         for task in tasks:
-            yield function(*task, alive=lambda: None)
+            yield function(*task, alive=lambda doing="": watch(doing) if doing else None)
         return
     crew = [Worker(function, prepare, settings, stall_seconds) for _ in range(workers)]
     idle: SimpleQueue[Worker] = SimpleQueue()
@@ -87,7 +92,7 @@ def run_in_order(
             if waiting[0] is not first:
                 first, since = waiting[0], monotonic()
             seconds = None if patience is None else max(0.0, since + patience - monotonic())
-            yield _next_finished(waiting, seconds).result()
+            yield _next_finished(waiting, seconds, partial(_watch, crew, watch)).result()
     finally:
         for worker in crew:
             worker.stop()
@@ -96,10 +101,21 @@ def run_in_order(
             worker.close()
 
 
-def _next_finished(waiting: deque[Future[Any]], seconds: float | None) -> Future[Any]:
+def _watch(crew: Iterable[Worker], watch: Callable[[str], None]) -> None:
+    doing = next((worker.doing for worker in crew if worker.doing), "")
+    if doing:
+        watch(doing)
+
+
+def _next_finished(waiting: deque[Future[Any]], seconds: float | None, waited: Callable[[], None]) -> Future[Any]:
     """Take the first of some futures; if that does not end in so many seconds, the first of those that are finished."""
-    if not wait([waiting[0]], seconds).done:
-        wait(waiting, return_when=FIRST_COMPLETED)
+    end = None if seconds is None else monotonic() + seconds
+    while not waiting[0].done() and (end is None or monotonic() < end):
+        wait([waiting[0]], _WATCH_SECONDS if end is None else min(_WATCH_SECONDS, max(0.0, end - monotonic())))
+        waited()
+    while not any(future.done() for future in waiting):
+        wait(waiting, _WATCH_SECONDS, return_when=FIRST_COMPLETED)
+        waited()
     chosen = next(future for future in waiting if future.done())
     waiting.remove(chosen)
     return chosen
@@ -123,6 +139,7 @@ class Worker:
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection[Any, Any] | None = None
         self._stopped = False
+        self.doing = ""  # what its task is at, if that is known
         self._guard = Lock()
 
     def do(self, task: tuple[Any, ...]) -> Any:
@@ -155,9 +172,13 @@ class Worker:
         try:
             connection = self._pipe()
             connection.send(task)
-            answer: tuple[str, Any] = connection.recv()
+            while (data := connection.recv_bytes()).startswith(_worker.SIGN):
+                self.doing = data[len(_worker.SIGN) :].decode()
+            answer: tuple[str, Any] = pickle.loads(data)
         except (EOFError, OSError):
             return _worker.DIED, self._end()
+        finally:
+            self.doing = ""
         return answer
 
     def _start(self) -> None:

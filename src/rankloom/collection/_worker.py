@@ -24,7 +24,9 @@ from typing import Any
 
 READY, DONE, FAILED, DIED, HUNG = "ready", "done", "failed", "died", "hung"
 SIGN_SECONDS = 1.0  # between signs of life
-_ALIVE = b""  # a sign of life, from the child to its supervisor
+# What a sign of life begins with; the rest says what is being done. Answers are pickles, which begin otherwise.
+SIGN = b"\x00"
+KEPT_BYTES = 96 << 20  # a child that has taken so much, and not given it back after its task, is replaced
 
 # A process may take 600 MiB, but what is loaded before the first task never leaves it less than this for its work.
 TOTAL_BYTES, LEAST_BYTES = 600 << 20, 430_000_000
@@ -50,6 +52,9 @@ def supervise(connection: Connection) -> None:
             answer = child.answer(task, stall_seconds)
             if isinstance(answer, bytes):
                 connection.send_bytes(answer)
+                if child.keeps_memory():
+                    child.end()
+                    child = None
             else:
                 child = None
                 connection.send(answer)
@@ -77,6 +82,7 @@ class _Child:
             finally:
                 os._exit(1)  # it must never go on as the supervisor that it is a copy of
         theirs.close()
+        self._data = _data_bytes(self._process)
 
     def answer(self, task: bytes, stall_seconds: float) -> bytes | tuple[str, str]:
         """The answer to a task, as it is; or why there is none, after which there is no child any more."""
@@ -90,12 +96,17 @@ class _Child:
                     self.end()
                     return HUNG, f"no sign of life for {stall_seconds:g} s"
                 answer = self._pipe.recv_bytes()
-                if answer != _ALIVE:
+                if not answer.startswith(SIGN):
                     return answer
+                self._parent.send_bytes(answer)
         except (EOFError, OSError):
             if self._parent.poll():
                 raise EOFError from None
             return DIED, self.end()
+
+    def keeps_memory(self) -> bool:
+        """Whether little is left to the next task: what networks took for a large page stays with the process."""
+        return _data_bytes(self._process) - self._data > KEPT_BYTES
 
     def end(self) -> str:
         """Kill the child, unless it has ended by itself, and tell how it ended."""
@@ -130,6 +141,13 @@ def _receive(connection: Connection, tasks: SimpleQueue[tuple[Any, ...]]) -> Non
     os._exit(1)
 
 
+def _data_bytes(process: int) -> int:
+    """How much memory a process has taken for data; 0 on systems without /proc."""
+    with suppress(OSError, ValueError), open(f"/proc/{process}/status", encoding="ascii") as file:
+        return next(int(line.split()[1]) << 10 for line in file if line.startswith("VmData"))
+    return 0
+
+
 def _limit_memory() -> None:
     """Bound the memory of this process: what needs more gets an error. Systems without /proc have no such limit."""
     with suppress(OSError, ValueError):
@@ -145,16 +163,16 @@ def _send(connection: Connection, kind: str, value: Any = None) -> None:
         connection.send((kind, value))
 
 
-def _signs(connection: Connection) -> Callable[[], None]:
-    """A function that tells, at most once in `SIGN_SECONDS`, that the task goes on."""
+def _signs(connection: Connection) -> Callable[[str], None]:
+    """A function that tells, at most once in `SIGN_SECONDS`, that the task goes on, and what it does."""
     last = monotonic()
 
-    def alive() -> None:
+    def alive(doing: str = "") -> None:
         nonlocal last
         if monotonic() - last >= SIGN_SECONDS:
             last = monotonic()
             with suppress(BrokenPipeError):
-                connection.send_bytes(_ALIVE)
+                connection.send_bytes(SIGN + doing.encode(errors="replace"))
 
     return alive
 
