@@ -45,7 +45,15 @@ def _make_sample(root: Path) -> None:
     write_sample(pictures, n_pictures=156, n_videos=1)
     (pictures / "broken.jpg").write_bytes(b"\xff\xd8\xff\xe0 this is no picture")
     with Collection(root / "c", create=True) as collection:
-        index(collection, [pictures], preset="fast", workers=2, captions=Captions(str(pictures / "captions.csv")))
+        index(
+            collection,
+            [pictures],
+            preset="fast",
+            workers=2,
+            captions=Captions(str(pictures / "captions.csv")),
+            ocr=False,
+            speech=False,
+        )
         Engine(collection).refresh()
 
 

@@ -40,3 +40,22 @@ def write(
         if stream is not None:
             container.mux(stream.encode(None))
     return path
+
+
+def write_with_sound(path: Path, pictures: Iterable[np.ndarray], samples: np.ndarray, sound_rate: int) -> Path:
+    """A video of 25 frames a second with one channel of sound."""
+    with av.open(str(path), "w") as container:
+        pictures = list(pictures)
+        video, sound = container.add_stream("libx264", rate=25), container.add_stream("aac", rate=sound_rate)
+        video.height, video.width = pictures[0].shape[:2]
+        video.pix_fmt, sound.layout = "yuv420p", "mono"
+        for picture in pictures:
+            container.mux(video.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
+        container.mux(video.encode(None))
+        frame = av.AudioFrame.from_ndarray(samples[None, :].astype(np.float32), format="fltp", layout="mono")
+        frame.rate = sound_rate
+        resampler = av.AudioResampler(format="fltp", layout="mono", rate=sound_rate, frame_size=1024)
+        for part in (*resampler.resample(frame), *resampler.resample(None)):
+            container.mux(sound.encode(part))
+        container.mux(sound.encode(None))
+    return path

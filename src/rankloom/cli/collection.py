@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 @click.option("--text-column", default="caption", show_default=True, help="Its column with the captions.")
 @click.option("--workers", type=click.IntRange(min=0), help="Processes; one a core unless given, 0 for none.")
 @click.option("--retry", is_flag=True, help="Read files again that could not be read before.")
+@click.option("--ocr/--no-ocr", default=None, help="Read text in pictures, from now on; on if it is installed.")
+@click.option("--speech/--no-speech", default=None, help="Listen to videos, from now on; on if it is installed.")
+@click.option("--reread", is_flag=True, help="Read text, speech and faces also from files described without.")
 @click.option("--forget-missing", is_flag=True, help="Take files of empty and missing folders for deleted.")
 @click.option("--no-neighbours", "no_neighbors", is_flag=True, help="Leave the neighbour graph as it is.")
 @json_option
@@ -38,6 +41,9 @@ def index(
     text_column: str,
     workers: int | None,
     retry: bool,
+    ocr: bool | None,
+    speech: bool | None,
+    reread: bool,
     forget_missing: bool,
     no_neighbors: bool,
     as_json: bool,
@@ -49,10 +55,14 @@ def index(
     PATHS those of earlier runs are looked at again. It may be stopped at any time and goes on where it was. At the end
     the nearest neighbours of new items are found, among all items up to 100,000.
 
+    With the extras ocr and speech, text in pictures and speech in videos are read too. Files that were described before
+    an extra was installed are left alone until you say --reread.
+
     \b
     Example:
       rankloom index ~/Pictures
       rankloom index photos/ -c photos.rankloom --captions captions.csv --preset full
+      rankloom index --reread --no-speech
     """
     from rankloom.collection import Captions, Collection
     from rankloom.collection import index as run
@@ -64,7 +74,8 @@ def index(
             with file_progress() as update:
                 report = run(
                     opened, paths, preset=preset, descriptors=descriptors, captions=table_of_captions,
-                    workers=workers, retry=retry, forget_missing=forget_missing, progress=update,
+                    workers=workers, retry=retry, forget_missing=forget_missing, ocr=ocr, speech=speech, reread=reread,
+                    progress=update,
                 )  # fmt: skip
                 changed = report.items or report.removed or report.followed or report.captions
                 if not no_neighbors and len(opened) and (changed or not (opened.folder / NEIGHBORS).is_file()):
@@ -87,6 +98,8 @@ def _show_report(report: IndexReport, folder: str, with_captions: bool) -> None:
         f"name, {report.removed:,} gone, {report.unchanged:,} unchanged, {report.failed:,} could not be read; "
         f"{report.seconds:.1f} s -> {folder}"
     )
+    if report.reread:
+        say(f"text, speech or faces read from {report.reread:,} files that were described before")
     if with_captions:
         say(f"captions for {report.captions:,} files")
     for root, count in report.away:
@@ -94,6 +107,8 @@ def _show_report(report: IndexReport, folder: str, with_captions: bool) -> None:
             f"{root} is empty or not there: its {count:,} files are kept, as a drive that is not mounted looks so; "
             "if they are deleted: rankloom index --forget-missing", err=True,
         )  # fmt: skip
+    for line in _unread(report.unread, report.absent):
+        say(line, err=True)
     warnings = [*report.unreadable, *report.warnings]
     for path, why in warnings[:10]:
         say(f"warning: {path}: {why}", err=True)
@@ -101,6 +116,14 @@ def _show_report(report: IndexReport, folder: str, with_captions: bool) -> None:
         say(f"and {len(warnings) - 10:,} more warnings; --json prints all", err=True)
     if report.failed:
         say("the reasons: rankloom info --errors", err=True)
+
+
+def _unread(unread: int, absent: list[str]) -> list[str]:
+    """What is not read yet, and what cannot be."""
+    lines = [f"not installed: {', '.join(absent)}"] if absent else []
+    if unread:
+        lines.append(f"{unread:,} files were described without text, speech or faces: rankloom index --reread")
+    return lines
 
 
 @click.command()
@@ -116,15 +139,18 @@ def info(collection: str | None, errors: bool, as_json: bool) -> None:
       rankloom info -c photos.rankloom --errors
     """
     from rankloom.collection import Collection
+    from rankloom.collection.readers import READERS, absent_readers, active_readers, unread_count
 
     with Collection(collection_folder(collection)) as opened:
         if errors:
             for path, why in opened.errors():
                 emit({"path": path, "reason": why}) if as_json else say(f"{path}: {why}")
             return
-        held = opened.info()
+        held, readers = opened.info(), active_readers(opened)
+        unread, absent = unread_count(opened, readers), absent_readers(opened)
     if as_json:
-        emit({**vars(held), "descriptors": [descriptor._asdict() for descriptor in held.descriptors]})
+        descriptors = [descriptor._asdict() for descriptor in held.descriptors]
+        emit({**vars(held), "descriptors": descriptors, "readers": readers, "unread": unread, "absent": absent})
         return
     say(
         f"{held.folder}: {held.items:,} items of {held.files:,} files "
@@ -134,6 +160,7 @@ def info(collection: str | None, errors: bool, as_json: bool) -> None:
         f"{held.duplicates:,} copies, {held.hidden:,} items without a file, {held.texts:,} texts, "
         f"{held.marks:,} marks, {held.errors:,} files that could not be read, {held.bytes / 1e6:,.1f} MB"
     )
+    say(f"read from files: {', '.join(READERS[name].what for name in readers)}", *_unread(unread, absent))
     rows = [
         [stored.name, stored.version, f"{stored.dimension:,}", stored.kind, f"{stored.rows:,}"]
         for stored in held.descriptors

@@ -49,7 +49,7 @@ def demo(folder: str | None, pictures: int, port: int, serve: bool, seconds: flo
     with Collection(root / "collection", create=True) as collection:
         with file_progress() as update:
             captions = Captions(str(shown / "captions.csv"))
-            report = run(collection, [shown], captions=captions, progress=update)
+            report = run(collection, [shown], captions=captions, ocr=False, speech=False, progress=update)
             engine = Engine(collection)
             engine.refresh(update)
         say(f"{len(collection):,} pictures and shots described in {report.seconds:.0f} s.", "")

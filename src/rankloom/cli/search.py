@@ -11,6 +11,9 @@ from rankloom.cli._output import emit, say, table
 from rankloom.cli._query import query_options, read_date, read_query
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rankloom.collection.matching import MatchedText
     from rankloom.collection.query import Query
     from rankloom.engine import Explanation, Results, SearchHit
 
@@ -66,6 +69,7 @@ def search(
       rankloom search --kind picture --after 2024-05 --before 2024-06
       rankloom search boat --above 17 4
     """
+    from rankloom.collection.matching import matched_texts
     from rankloom.engine import SearchOptions
 
     query = read_query(**asked, folder=folder, kind=kind, after=after, before=before, has_text=has_text)
@@ -78,22 +82,23 @@ def search(
             _show_difference(engine.compare(query, *above, options), above, as_json)
             return
         results = (engine.suggest if suggest else engine.search)(query, k, options)
-    _show(query, results, as_json)
+        matched = matched_texts(engine.collection, [hit.id for hit in results], query.text)
+    _show(query, results, matched, as_json)
     if results.learning:
         say("marks are not all learned yet: 'rankloom serve' learns them in the background", err=True)
 
 
-def _show(query: Query, results: Results, as_json: bool) -> None:
+def _show(query: Query, results: Results, matched: Mapping[int, MatchedText], as_json: bool) -> None:
     if not results:
         say(_nothing(query), err=True)
     elif as_json:
         for hit in results:
-            emit(_record(hit, query))
+            emit(_record(hit, query, matched.get(hit.id)))
     elif query.lists:
         rows = [[str(hit.rank), hit.taken or "", str(hit.id), _time(hit), _file(hit)] for hit in results]
         table(["", "taken", "item", "time", "file"], rows)
     else:
-        _show_ranked(results)
+        _show_ranked(results, matched)
 
 
 def _nothing(query: Query) -> str:
@@ -105,21 +110,25 @@ def _nothing(query: Query) -> str:
     return "nothing was found: no item has these words; use fewer or other words, begin* for beginnings, or --like FILE"
 
 
-def _record(hit: SearchHit, query: Query) -> dict[str, Any]:
+def _record(hit: SearchHit, query: Query, matched: MatchedText | None) -> dict[str, Any]:
     """A result as JSON: what there is of it; a list by date has no scores."""
     record = {key: value for key, value in hit._asdict().items() if value is not None and value != ()}
     if hit.why is not None:
         record["why"] = hit.why.by_name()
+    if matched is not None:
+        record["matched"] = matched._asdict()
     if query.lists:
         del record["score"]
     return record
 
 
-def _show_ranked(results: Results) -> None:
+def _show_ranked(results: Results, matched: Mapping[int, MatchedText]) -> None:
     rows = []
     for hit in results:
         marked = "" if hit.mark is None else "right" if hit.mark > 0 else "wrong"
         rows.append([str(hit.rank), f"{hit.score:.4f}", str(hit.id), marked, _time(hit), _file(hit)])
+        if hit.id in matched:
+            rows.append(["", "", "", "", "", f"{matched[hit.id].source}: {matched[hit.id].text}"])
         if hit.why is not None:
             parts = hit.why.largest()[:6]
             rows.append(["", "", "", "", "", "  ".join(f"{part.name} {part.value:+.3f}" for part in parts)])

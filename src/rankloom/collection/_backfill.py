@@ -68,7 +68,7 @@ def backfill(
         descriptor.name: AppendFile(collection.folder / vector_file(descriptor.name, descriptor.version))
         for descriptor in short
     }
-    chosen = replace(settings, descriptors=tuple(descriptor.name for descriptor in short), tags=False)
+    chosen = replace(settings, descriptors=tuple(descriptor.name for descriptor in short), tags=False, readers=())
     batch: list[tuple[int, dict[str, Any] | None]] = []
     try:
         for number, item in described_again(collection, range(done + 1, total + 1), chosen, workers):

@@ -120,8 +120,10 @@ def _references(db: sqlite3.Connection) -> int:
         "DELETE FROM qrels WHERE item NOT IN (SELECT id FROM items) OR over NOT IN (SELECT id FROM items)"
     ).rowcount
     db.execute("UPDATE qrels SET shown = NULL, place = NULL WHERE shown NOT IN (SELECT id FROM shown)")
-    for table in ("texts", "missing"):
+    for table in ("texts", "missing", "boxes"):
         db.execute(f"DELETE FROM {table} WHERE item NOT IN (SELECT id FROM items)")
+    for table in ("cues", "readings"):
+        db.execute(f"DELETE FROM {table} WHERE hash NOT IN (SELECT hash FROM contents)")
     db.execute("DELETE FROM uses WHERE model NOT IN (SELECT id FROM models) AND model != 0")
     db.execute("DELETE FROM checkpoints")  # made again from the log
     return int(dropped)

@@ -205,6 +205,11 @@ def merged(new: sqlite3.Connection, old: sqlite3.Connection) -> dict[str, int]:
         if row[number] > texts and row[item] <= last
         and (row[source] == "caption" or (not row[path] and row[item] > before))
     ))  # fmt: skip
+    boxed = tables()["boxes"].columns.index("item")
+    take("boxes", (row for row in _rows(old, "boxes") if before < row[boxed] <= last))
+    for name in ("cues", "readings"):
+        place = tables()[name].columns.index("hash")
+        take(name, (row for row in _rows(old, name) if row[place] in fresh))
     for name in ("shown", "qrels"):
         take(name, _rows(old, name))
     taken_back = tables()["qrels"].columns.index("undone")

@@ -12,6 +12,7 @@ import numpy as np
 
 from rankloom.collection._backfill import described_again
 from rankloom.collection._files import STORED, AppendFile, vector_file
+from rankloom.collection._readings import store_boxes
 from rankloom.collection.collection import THUMBNAILS, Collection, StoredDescriptor
 from rankloom.collection.describing import DescribedItem, DescriberSettings, as_stored
 
@@ -39,7 +40,7 @@ def describe_blocks(
         for number in stretch.ids:
             by_item.setdefault(number, []).append(stretch)
     names = dict.fromkeys(stretch.stored.name for stretch in stretches if stretch.stored is not None)
-    chosen = replaced(settings, descriptors=tuple(names), tags=False)
+    chosen = replaced(settings, descriptors=tuple(names), tags=False, readers=())
     with ExitStack() as opened:
         files = {}
         for file in {stretch.file for stretch in stretches}:
@@ -166,3 +167,5 @@ def _store_item(collection: Collection, number: int, item: DescribedItem | None)
         if not db.execute("SELECT 1 FROM texts WHERE item = ? AND path = ''", (number,)).fetchone():
             rows = [(number, source, text) for text, source in item.texts]
             db.executemany("INSERT INTO texts (item, path, source, text) VALUES (?, '', ?, ?)", rows)
+        if not db.execute("SELECT 1 FROM boxes WHERE item = ?", (number,)).fetchone():
+            store_boxes(db, number, item.boxes)

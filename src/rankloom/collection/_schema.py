@@ -163,6 +163,27 @@ MIGRATIONS = (
     ) WHERE json_valid(skipped) AND json_array_length(skipped) > 100;
     DELETE FROM checkpoints;
     """,
+    """
+    -- Where something was read or seen in a picture, or in a frame of a shot at some time: lines of text and faces.
+    -- Places are shares of the width and height.
+    CREATE TABLE boxes (
+        item INTEGER NOT NULL, kind TEXT NOT NULL, left REAL NOT NULL, top REAL NOT NULL, width REAL NOT NULL,
+        height REAL NOT NULL, score REAL NOT NULL, text TEXT, time REAL, number INTEGER PRIMARY KEY AUTOINCREMENT
+    );
+    CREATE INDEX boxes_item ON boxes (item);
+
+    -- What is said in a video, with its times in seconds.
+    CREATE TABLE cues (
+        hash TEXT NOT NULL, start REAL NOT NULL, "end" REAL NOT NULL, text TEXT NOT NULL,
+        number INTEGER PRIMARY KEY AUTOINCREMENT
+    );
+    CREATE INDEX cues_hash ON cues (hash);
+
+    -- What of a content was looked for: text, speech, faces; by which version of the reader.
+    CREATE TABLE readings (
+        hash TEXT NOT NULL, reader TEXT NOT NULL, version TEXT NOT NULL, PRIMARY KEY (hash, reader)
+    ) WITHOUT ROWID;
+    """,
 )
 
 

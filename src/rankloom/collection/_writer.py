@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from time import monotonic
 
 from rankloom.collection._files import STORED, AppendFile, vector_file
+from rankloom.collection._readings import store_boxes, store_readings
 from rankloom.collection._texts import shared_texts
 from rankloom.collection.collection import THUMBNAILS, Collection
 from rankloom.collection.describing import DescribedFile, DescribedItem, as_stored
@@ -74,6 +75,7 @@ class Writer:
         with self._collection.transaction():
             for file in fresh.values():
                 db.execute("INSERT INTO contents VALUES (?, ?, ?)", (file.hash, file.kind, file.size))
+                store_readings(db, file)
             for number, ((file, item), place) in enumerate(zip(items, thumbs[0], strict=True), first):
                 db.execute(
                     "INSERT INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -86,6 +88,7 @@ class Writer:
                     "INSERT INTO texts (item, path, source, text) VALUES (?, '', ?, ?)",
                     [(number, source, text) for text, source in item.texts],
                 )
+                store_boxes(db, number, item.boxes)
             db.execute("UPDATE descriptors SET rows = ?", (first + len(items) - 1,))
             db.executemany("INSERT OR REPLACE INTO blocks VALUES (?, ?, ?, ?)", blocks)
             for file in described:

@@ -7,26 +7,30 @@ import json
 import os
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.collection._files import STORED
+from rankloom.collection._reading import Box, face_boxes, lines_of, listen, read_or_warn, text_boxes, text_boxes_of_file
 from rankloom.collection._texts import MAX_CUES, MAX_SUBTITLE_FILES, shared_texts
+from rankloom.collection.readers import FACES, OCR, READERS, SPEECH
 from rankloom.media import (
     Cue,
     MediaError,
     kind_of,
     read_shots,
     read_subtitles,
+    spread_cues,
     subtitles_of,
     texts_of,
 )
 from rankloom.media.errors import reason
 
 if TYPE_CHECKING:
+    from rankloom.descriptors.faces import Face
     from rankloom.descriptors.onnx_encoder import OnnxEncoder
 
 THUMBNAIL_SIDE = 256
@@ -36,7 +40,7 @@ _CHUNK = 1 << 20
 
 @dataclass(frozen=True)
 class DescriberSettings:
-    """What workers compute: descriptors by name, and where their vocabulary and encoders are."""
+    """What workers compute: descriptors by name, where their vocabulary and encoders are, and what else they read."""
 
     descriptors: tuple[str, ...]
     vocabulary: str | None = None
@@ -44,6 +48,7 @@ class DescriberSettings:
     detector: str = "adaptive"
     key_frames: int = 1
     tags: bool = True
+    readers: tuple[str, ...] = ()  # names of READERS
 
 
 @dataclass
@@ -61,6 +66,7 @@ class DescribedItem:
     thumbnail: bytes
     vectors: dict[str, NDArray[Any]]
     texts: list[tuple[str, str]] = field(default_factory=list)  # of the content: text and source
+    boxes: list[Box] = field(default_factory=list)
 
 
 @dataclass
@@ -75,6 +81,8 @@ class DescribedFile:
     items: list[DescribedItem] | None = None  # None: only hashed
     texts: list[tuple[str, str]] = field(default_factory=list)  # of the path: text and source
     subtitles: list[Cue] = field(default_factory=list)
+    speech: list[Cue] = field(default_factory=list)
+    read: list[str] = field(default_factory=list)  # the readers that have read it
     error: str | None = None
     warnings: list[str] = field(default_factory=list)  # what was left out, though the file was read
 
@@ -90,10 +98,10 @@ def hash_file(path: str, alive: Callable[[], None] = lambda: None) -> str:
 
 
 class Description(NamedTuple):
-    """A picture as the experts see it: vectors by descriptor, number of faces, perceptual hash, and tags."""
+    """A picture as the experts see it: vectors by descriptor, faces, perceptual hash, and tags."""
 
     vectors: dict[str, NDArray[Any]]
-    faces: int
+    faces: list[Face]
     phash: int
     tags: list[str]
 
@@ -104,23 +112,24 @@ class Describer:
     def __init__(self, settings: DescriberSettings):
         self.settings = settings
         own = [resolve(name, settings) for name in settings.descriptors if name != "semantic"]
-        self._descriptors = [*own, "perceptual_hash", "faces"]
+        self._descriptors = [*own, "perceptual_hash"]
 
     def describe(self, image: NDArray[np.uint8]) -> Description:
         """Describe a picture by all descriptors."""
         from rankloom.descriptors import describe, hash_number, prepare, semantic_network
+        from rankloom.descriptors.faces import detect_faces
         from rankloom.descriptors.tags import tags
 
         picture = prepare(image)
         vectors: dict[str, NDArray[Any]] = dict(describe(picture, self._descriptors))
-        phash, faces = vectors.pop("perceptual_hash"), vectors.pop("faces")
+        phash = hash_number(np.asarray(vectors.pop("perceptual_hash"), np.float32))
         words: list[str] = []
         if "semantic" in self.settings.descriptors:
             network = semantic_network().describe([picture])
             vectors["semantic"] = network.embeddings[0]
             if self.settings.tags:
                 words = [word for word, _ in tags(network.probabilities[0], synonyms=True, most=MOST_TAGS)]
-        return Description(vectors, int(faces[0]), hash_number(np.asarray(phash, np.float32)), words)
+        return Description(vectors, detect_faces(picture), phash, words)
 
 
 def resolve(name: str, settings: DescriberSettings) -> Any:
@@ -159,10 +168,16 @@ def prepare_worker(settings: DescriberSettings) -> None:
     global _describer
     _describer = Describer(settings)
     _describer.describe(np.zeros((16, 16, 3), np.uint8))
+    for name in settings.readers:
+        READERS[name].load()
 
 
 def describe_file(
-    path: str, root: str | None = None, known: Collection[str] = (), *, alive: Callable[[], None] = lambda: None
+    path: str,
+    root: str | None = None,
+    known: Collection[str] = (),
+    *,
+    alive: Callable[[str], None] = lambda doing: None,
 ) -> DescribedFile:
     """Describe a picture or video. Whatever is wrong with the file is in the result; nothing is raised.
 
@@ -171,7 +186,7 @@ def describe_file(
     path : the file.
     root : the folder that is indexed: the names of the folders below it are texts.
     known : hashes of contents that are described already; a file with one of them is only hashed.
-    alive : called every now and then.
+    alive : called every now and then with what is being done.
     """
     kind = kind_of(path) or ""
     result = DescribedFile(path, kind, -1, -1)
@@ -180,9 +195,10 @@ def describe_file(
         result.size, result.mtime_ns = status.st_size, status.st_mtime_ns
         texts = texts_of(path, root=root, warn=result.warnings.append)
         result.texts = [(text.text, text.source) for text in texts if text.source != "embedded"]
-        result.hash = hash_file(path, alive)
+        result.hash = hash_file(path, partial(alive, f"reading: {os.path.basename(path)}"))
         if result.hash not in known:
-            result.items = [*_shots(path, alive)] if kind == "video" else [_picture(path)]
+            _describe_content(result, alive)
+            assert result.items is not None
             embedded = [(text.text, "embedded") for text in texts if text.source == "embedded"]
             inside = shared_texts(embedded, len(result.items), result.warnings.append)
             for item in result.items:
@@ -198,7 +214,30 @@ def describe_file(
     return result
 
 
-def _picture(path: str) -> DescribedItem:
+def _describe_content(result: DescribedFile, alive: Callable[[str], None]) -> None:
+    """The items of a file, and what the readers find in it."""
+    assert _describer is not None
+    readers = [name for name in _describer.settings.readers if result.kind in READERS[name].kinds]
+    problems: list[str] = []
+    if result.kind == "video":
+        result.items = [*_shots(result.path, problems.append, alive)]
+    else:
+        result.items = [_picture(result.path, problems.append)]
+    for item in result.items:
+        lines = shared_texts([(line, OCR) for line in lines_of(item.boxes)], len(result.items), result.warnings.append)
+        if lines:
+            item.texts.append((" ".join(line for line, _ in lines), OCR))
+    result.read = [name for name in readers if name == FACES or (name == OCR and not problems)]
+    if SPEECH in readers:
+        result.speech, complete = listen(result.path, result.warnings.append, alive)
+        result.read += [SPEECH] if complete else []
+        shots = [(item.start or 0.0, item.end or 0.0) for item in result.items]
+        for item, said in zip(result.items, spread_cues(result.speech, shots, result.warnings.append), strict=True):
+            item.texts += [(said, SPEECH)] if said else []
+    result.warnings += dict.fromkeys(problems)  # one line, however many shots it happened in
+
+
+def _picture(path: str, warn: Callable[[str], None]) -> DescribedItem:
     from rankloom.media.images import decoded, open_image, upright_size
 
     with open_image(path) as image:
@@ -207,6 +246,9 @@ def _picture(path: str) -> DescribedItem:
         pixels = decoded(image)
     item = _described(pixels, width, height)
     item.taken = taken
+    assert _describer is not None
+    if OCR in _describer.settings.readers:
+        item.boxes += read_or_warn(lambda: text_boxes_of_file(path, pixels, (width, height)), warn) or []
     return item
 
 
@@ -223,17 +265,21 @@ def _taken(image: Any) -> str | None:
     return f"{digits[:4]}-{digits[4:6]}-{digits[6:8]}T{digits[8:10]}:{digits[10:12]}:{digits[12:]}"
 
 
-def _shots(path: str, alive: Callable[[], None]) -> Iterator[DescribedItem]:
+def _shots(path: str, warn: Callable[[str], None], alive: Callable[[str], None]) -> Iterator[DescribedItem]:
     assert _describer is not None
     settings = _describer.settings
-    for shot in read_shots(path, settings.detector, key_frames=settings.key_frames, alive=alive):
+    signs = partial(alive, f"describing shots: {os.path.basename(path)}")
+    for shot in read_shots(path, settings.detector, key_frames=settings.key_frames, alive=signs):
         frames = [frame.image for frame in shot.key_frames]
         middle = len(frames) // 2
-        item = _described(frames[middle], *shot.key_frames[0].size)
+        item = _described(frames[middle], *shot.key_frames[0].size, shot.key_frames[middle].time)
         for frame in (*frames[:middle], *frames[middle + 1 :]):
             for name, vector in _describer.describe(frame).vectors.items():  # a shot is the mean of its key frames
                 item.vectors[name] = item.vectors[name] + vector
         item.vectors = {name: vector / len(frames) for name, vector in item.vectors.items()}
+        if OCR in settings.readers:
+            for key in shot.key_frames:
+                item.boxes += read_or_warn(partial(text_boxes, key.image, key.time), warn) or []
         item.shot, item.start, item.end = shot.number, shot.start, shot.end
         yield item
 
@@ -256,13 +302,13 @@ def _subtitles(path: str, warn: Callable[[str], None]) -> list[Cue]:
     return cues
 
 
-def _described(image: NDArray[np.uint8], width: int, height: int) -> DescribedItem:
+def _described(image: NDArray[np.uint8], width: int, height: int, time: float | None = None) -> DescribedItem:
     assert _describer is not None
     description = _describer.describe(image)
     signed = description.phash - (1 << 64) if description.phash >= 1 << 63 else description.phash
     return DescribedItem(
-        None, None, None, width, height, None, description.faces, signed, _thumbnail(image), description.vectors,
-        [(word, "tag") for word in description.tags],
+        None, None, None, width, height, None, len(description.faces), signed, _thumbnail(image), description.vectors,
+        [(word, "tag") for word in description.tags], face_boxes(description.faces, time),
     )  # fmt: skip
 
 

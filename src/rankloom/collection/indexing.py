@@ -13,6 +13,7 @@ from typing import Any
 from rankloom._io import remove_leftovers
 from rankloom.collection._backfill import backfill
 from rankloom.collection._pool import run_in_order
+from rankloom.collection._readings import reread as read_again
 from rankloom.collection._texts import shared_texts
 from rankloom.collection._writer import Writer
 from rankloom.collection.collection import Collection
@@ -20,6 +21,15 @@ from rankloom.collection.damage import clear_workplaces
 from rankloom.collection.derived import store_derived
 from rankloom.collection.describing import DescribedFile, DescriberSettings, describe_file, prepare_worker
 from rankloom.collection.overview import indexed_roots
+from rankloom.collection.readers import (
+    FACES,
+    OCR,
+    READERS,
+    SPEECH,
+    absent_readers,
+    choose_readers,
+    unread_count,
+)  # fmt: skip
 from rankloom.collection.settings import settings_for
 from rankloom.collection.verify import refuse_damaged
 from rankloom.media import find_files, kind_of, read_captions
@@ -41,8 +51,10 @@ class IndexReport:
     """What a run of `index` did, in numbers of files.
 
     `unreadable` are paths that could not be looked at, and `warnings` files that were described, but not with all their
-    texts; both with the reason. `away` are folders that are empty or not there, though files of them are known: a drive
-    that is not mounted looks so. These files are kept; how many they are stands beside the folder.
+    texts; both with the reason. `reread` are files that were only read again, `unread` those that were described
+    without a reader that is there now, and `absent` what cannot be read as it is not installed. `away` are folders that
+    are empty or not there, though files of them are known: a drive that is not mounted looks so. These files are kept;
+    how many they are stands beside the folder.
     """
 
     unchanged: int = 0
@@ -52,6 +64,9 @@ class IndexReport:
     failed: int = 0
     items: int = 0
     captions: int = 0
+    reread: int = 0
+    unread: int = 0
+    absent: list[str] = field(default_factory=list)
     away: list[tuple[str, int]] = field(default_factory=list)
     unreadable: list[tuple[str, str]] = field(default_factory=list)
     warnings: list[tuple[str, str]] = field(default_factory=list)
@@ -74,6 +89,9 @@ def index(
     workers: int | None = None,
     retry: bool = False,
     forget_missing: bool = False,
+    ocr: bool | None = None,
+    speech: bool | None = None,
+    reread: bool = False,
     progress: Callable[[int, int, str], None] = lambda done, total, text: None,
 ) -> IndexReport:
     """Add new files, follow changed, renamed and deleted ones, leave the others alone.
@@ -88,6 +106,9 @@ def index(
     workers : processes; None for one a core, 0 for none.
     retry : read files again that could not be read before.
     forget_missing : take the files of folders that are empty or not there for deleted.
+    ocr, speech : whether text in pictures and speech in videos are read, from now on; at first they are where the
+        extras are installed.
+    reread : read these, and the places of faces, also from files that were described without.
     progress : called with the number of files done, of all to do, and a text.
     """
     began = perf_counter()
@@ -96,6 +117,7 @@ def index(
     with collection.indexing():
         _clean(collection.folder)
         refuse_damaged(collection)
+        choose_readers(collection, {OCR: ocr, SPEECH: speech})
         roots = _roots(collection, paths)
         count = os.cpu_count() or 1 if workers is None else workers
         tasks, gone = _scan(collection, roots, report, retry=retry, forget_missing=forget_missing)
@@ -104,6 +126,11 @@ def index(
         _forget(collection, gone)
         report.removed = len(gone)
         _describe(collection, tasks, settings, count, report, progress)
+        if reread:
+            report.reread = read_again(
+                collection, settings, count, progress, lambda path, line: report.warnings.append((path, line))
+            )
+        report.unread, report.absent = unread_count(collection, settings.readers), absent_readers(collection)
         if captions is not None:
             bases = [os.path.dirname(os.path.abspath(captions.file)), *roots]
             report.captions = _store_captions(collection, wanted, bases, report)
@@ -225,12 +252,13 @@ def _describe(
     writer = Writer(collection)
     results = run_in_order(
         describe_file, with_known(), workers=min(workers, len(tasks)), prepare=prepare_worker, settings=settings,
-        failed=_failed, patience=PATIENCE_SECONDS,
+        failed=_failed, patience=PATIENCE_SECONDS, watch=lambda doing: progress(done, len(tasks), doing),
     )  # fmt: skip
+    done, doing = 0, ", ".join(["describing", *(READERS[name].doing for name in settings.readers if name != FACES)])
     try:
         for done, described in enumerate(results, 1):
             writer.add(described)
-            progress(done, len(tasks), os.path.basename(described.path))
+            progress(done, len(tasks), f"{doing}: {os.path.basename(described.path)}")
     finally:
         try:
             writer.flush()  # also after Ctrl-C: what is described is kept

@@ -7,7 +7,9 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from rankloom.collection._reading import Box
 from rankloom.collection.collection import Collection
+from rankloom.media import Cue
 
 LONGEST_CAPTION = 300
 
@@ -76,8 +78,8 @@ _SUMMARIES = """
         coalesce(
             (
                 SELECT substr(text, 1, ?) FROM texts
-                WHERE item = items.id AND source IN ('caption', 'embedded', 'sidecar', 'subtitle')
-                ORDER BY instr('caption embedded sidecar subtitle', source), number LIMIT 1
+                WHERE item = items.id AND source IN ('caption', 'embedded', 'sidecar', 'subtitle', 'speech')
+                ORDER BY instr('caption embedded sidecar subtitle speech', source), number LIMIT 1
             ),
             (
                 SELECT substr(group_concat(text, ', '), 1, ?)
@@ -108,6 +110,21 @@ def shots_of(collection: Collection, item: int) -> list[ShotTimes]:
     return [ShotTimes(*row) for row in rows.fetchall()]
 
 
+def boxes_of(collection: Collection, item: int) -> list[Box]:
+    """The lines of text and the faces of an item, with their places."""
+    query = 'SELECT kind, "left", top, width, height, score, text, time FROM boxes WHERE item = ? ORDER BY number'
+    return [Box(*row) for row in collection.db.execute(query, (item,)).fetchall()]
+
+
+def cues_of(collection: Collection, item: int) -> list[Cue]:
+    """What is said in the video that an item is a shot of."""
+    rows = collection.db.execute(
+        'SELECT start, "end", text FROM cues WHERE hash = (SELECT hash FROM items WHERE id = ?) ORDER BY start, number',
+        (item,),
+    )
+    return [Cue(*row) for row in rows.fetchall()]
+
+
 def pictures_of(collection: Collection) -> list[int]:
     """The items that are pictures and have a file."""
     rows = collection.db.execute(
@@ -117,8 +134,10 @@ def pictures_of(collection: Collection) -> list[int]:
 
 
 def sample_texts(collection: Collection, most: int) -> Iterator[tuple[str, str]]:
-    """The source and the text of the first texts that are not names of files or folders."""
-    query = "SELECT source, text FROM texts WHERE source NOT IN ('name', 'folder') ORDER BY rowid LIMIT ?"
+    """The source and the text of the first texts that are no names of files or folders, and not read or heard."""
+    query = (
+        "SELECT source, text FROM texts WHERE source NOT IN ('name', 'folder', 'ocr', 'speech') ORDER BY rowid LIMIT ?"
+    )
     yield from collection.db.execute(query, (most,))
 
 

@@ -11,6 +11,7 @@ from rankloom._io import make_folder, replaced
 from rankloom.collection.collection import Collection
 from rankloom.collection.decoding import readable_pictures
 from rankloom.collection.describing import DescriberSettings, resolve
+from rankloom.collection.readers import active_readers
 from rankloom.media import kind_of
 
 VOCABULARY_PICTURES = 400
@@ -42,7 +43,7 @@ def settings_for(
             known = ", ".join(key for key, known in DESCRIPTORS.items() if known.kind not in ("hash", "count"))
             raise ValueError(f"unknown descriptor {name!r}; known are {known}")
     vocabulary = _vocabulary(collection, new_files, workers) if "sift_words" in names else None
-    settings = DescriberSettings(tuple(names), vocabulary, tuple(encoders.items()))
+    settings = DescriberSettings(tuple(names), vocabulary, tuple(encoders.items()), readers=active_readers(collection))
     entries = []
     for name in names:
         descriptor = resolve(name, settings)

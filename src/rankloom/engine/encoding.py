@@ -167,7 +167,7 @@ class ExampleEncoder:
         description = describer.describe(image)
         # As they are kept: a picture looks the same now and after it was kept.
         vectors = {name: vector.astype(np.float16).astype(np.float32) for name, vector in description.vectors.items()}
-        return _Picture(vectors, float(description.faces))
+        return _Picture(vectors, float(len(description.faces)))
 
 
 def _with_examples(query: Query, examples: Sequence[Example]) -> Query:

@@ -149,7 +149,7 @@ def load_labeled(
         raise ValueError(f"{folder} is not a collection; index it first, or say where to keep the work")
     with Collection(folder if made or work is None else work, create=not made) as collection:
         if not made:
-            index(collection, [folder], preset=preset or "full", progress=progress)
+            index(collection, [folder], preset=preset or "full", ocr=False, speech=False, progress=progress)
         stored = {descriptor.name for descriptor in collection.descriptors()}
         names = sorted(stored if preset is None else PRESETS[preset])
         for name in names:

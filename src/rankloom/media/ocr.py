@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rankloom._io import PackagedFile
 
+VERSION = "ppocr6-1"  # of what is read: another reads pictures again on request
 INSTALL = "pip install 'rankloom[ocr]'"
 DETECTOR = PackagedFile(
     "rapidocr",
@@ -31,7 +32,7 @@ WORD = (24, 12)  # pixels there
 LEAST_EDGE, LEAST_SHARE = 80, 0.2  # of Sobel's 0 .. 1020; photos with text had a share of 0.38 and more
 LEAST_SCORE = 0.75
 LEAST_SCORE_SHORT = 0.9  # of one or two characters, which bricks and branches look like
-MOST_TEXTS = 200
+MOST_TEXTS = 200  # more are not looked at: it bounds the time
 _lock = threading.Lock()
 _engines: list[Any] = []
 
@@ -52,6 +53,12 @@ def available() -> bool:
     return DETECTOR.present and READER.present
 
 
+def load() -> None:
+    """Load the networks, unless they are; a file of weights that is not the one we know is an ImportError."""
+    with _lock:
+        _engine()
+
+
 def read_text(image: NDArray[np.uint8]) -> list[PrintedText]:
     """The lines of text in a picture, in reading order; none, at little cost, where nothing has edges like letters.
 
@@ -69,7 +76,7 @@ def read_text(image: NDArray[np.uint8]) -> list[PrintedText]:
     >>> read_text(np.zeros((60, 80, 3), np.uint8))
     []
     """
-    if not _has_edges(image):
+    if not may_hold_text(image):
         return []
     height, width = image.shape[:2]
     scale = min(1.0, LONGEST_SIDE / max(height, width))
@@ -94,7 +101,7 @@ def read_text(image: NDArray[np.uint8]) -> list[PrintedText]:
     return texts[:MOST_TEXTS]
 
 
-def _has_edges(image: NDArray[np.uint8]) -> bool:
+def may_hold_text(image: NDArray[np.uint8]) -> bool:
     """Whether some place, of the size of a short word, is as full of upright edges as letters are."""
     height, width = image.shape[:2]
     scale = min(1.0, EDGES_SIDE / max(height, width))
@@ -117,6 +124,8 @@ def _engine() -> Any:
             "Global.log_level": "error",
             "Det.limit_side_len": DETECTION_SIDE,
             "Det.limit_type": "max",
+            "Det.max_candidates": MOST_TEXTS,
+            "Rec.rec_batch_num": 1,  # lines one by one: six long ones at once take 800 MB
             "EngineConfig.onnxruntime.intra_op_num_threads": 1,
             "EngineConfig.onnxruntime.inter_op_num_threads": 1,
         }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import threading
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from rankloom.media._budget import Budget
 from rankloom.media.sound import RATE, passages, read_sound
 from rankloom.media.subtitles import Cue
 
+VERSION = "moonshine-tiny-en-1"  # of what is heard: another listens again on request
 INSTALL = "pip install 'rankloom[speech]'"
 _FOLDER = "moonshine_voice/assets/tiny-en"
 ENCODER, DECODER, TOKENS = (
@@ -46,13 +48,26 @@ def available() -> bool:
     return all(file.present for file in (ENCODER, DECODER, TOKENS))
 
 
-def read_speech(path: str | os.PathLike[str], *, budget: Budget | None = None) -> list[Cue]:
+def load() -> None:
+    """Load the networks, unless they are; a file of weights that is not the one we know is an ImportError."""
+    with _lock:
+        if not _models:
+            _models.append(_Model())
+
+
+def read_speech(
+    path: str | os.PathLike[str],
+    *,
+    budget: Budget | None = None,
+    alive: Callable[[float], None] = lambda seconds: None,
+) -> list[Cue]:
     """What is said in a video, passage by passage between pauses, with times in seconds.
 
     Parameters
     ----------
     path : the video.
     budget : what it may cost; by default as much as a video of this size.
+    alive : called before each passage with the time in the video.
 
     Raises
     ------
@@ -67,6 +82,7 @@ def read_speech(path: str | os.PathLike[str], *, budget: Budget | None = None) -
     cues = []
     for passage in passages(read_sound(path, budget=budget)):
         budget.check()
+        alive(passage.start)
         heard = transcribe(passage.samples)
         if is_speech(heard):
             cues.append(Cue(round(passage.start, 3), round(passage.end, 3), heard.text))
@@ -91,9 +107,7 @@ def transcribe(samples: NDArray[np.float32]) -> Heard:
     ----------
     samples : one channel at 16,000 a second, between -1 and 1.
     """
-    with _lock:
-        if not _models:
-            _models.append(_Model())
+    load()
     return _models[0].transcribe(samples)
 
 
