@@ -10,6 +10,7 @@ from typing import Any
 from rankloom.collection import Collection
 from rankloom.collection.contents import counters
 from rankloom.collection.filtering import naming
+from rankloom.collection.matching import matched_texts
 from rankloom.collection.overview import folders_with_files, has_files_in, indexed_roots, item_summaries
 from rankloom.collection.query import Example, Filters, Query
 from rankloom.core import Remembered
@@ -17,7 +18,7 @@ from rankloom.engine import Engine, Explanation, SearchHit
 from rankloom.server.errors import OTHER, Refused
 from rankloom.server.health import Health
 from rankloom.server.metrics import Metrics
-from rankloom.server.schemas import Contribution, HitModel, QueryModel
+from rankloom.server.schemas import Contribution, HitModel, MatchedModel, QueryModel
 from rankloom.server.settings import ServerSettings
 from rankloom.server.work import Jobs, Work
 
@@ -113,17 +114,24 @@ class Context:
 
     # Results ----------------------------------------------------------------------------------------------------------
 
-    def hits(self, results: Iterable[SearchHit]) -> list[HitModel]:
-        """Hits with what is shown beside them."""
+    def hits(self, results: Iterable[SearchHit], words: str = "") -> list[HitModel]:
+        """Hits with what is shown beside them; of words that were read or heard in them, where."""
         hits = [*results]
+        matched = self.matched((hit.id for hit in hits), words)
         details = self.details(hit.id for hit in hits)
         return [
             HitModel(
                 rank=hit.rank, score=hit.score, mark=hit.mark, literal=hit.literal, **details[hit.id],
                 why=None if hit.why is None else [Contribution(**part._asdict()) for part in hit.why.largest()],
+                matched=matched.get(hit.id),
             )
             for hit in hits if hit.id in details
         ]  # fmt: skip
+
+    def matched(self, ids: Iterable[int], words: str) -> dict[int, MatchedModel]:
+        """What was read or heard in items that has words of a query."""
+        texts = matched_texts(self.collection, ids, words) if words else {}
+        return {item: MatchedModel(**text._asdict()) for item, text in texts.items()}
 
     def details(self, ids: Iterable[int]) -> dict[int, dict[str, Any]]:
         """What is shown of items, by their numbers."""

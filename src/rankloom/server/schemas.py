@@ -130,6 +130,13 @@ class Contribution(BaseModel):
     item: int | None = None
 
 
+class MatchedModel(BaseModel):
+    """A text that was read in a picture or heard in a video and has words of the query."""
+
+    source: str
+    text: str
+
+
 class HitModel(BaseModel):
     """A result."""
 
@@ -148,6 +155,7 @@ class HitModel(BaseModel):
     height: int
     literal: bool | None
     why: list[Contribution] | None = None
+    matched: MatchedModel | None = None
 
 
 class SearchResponse(BaseModel):

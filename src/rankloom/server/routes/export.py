@@ -46,7 +46,7 @@ def _results_file(context: Context, asked: ExportRequest, user: str) -> str:
         # Readers of runs order them by score, which is not the order of results that were made to differ.
         run = [Hit(hit.rank, str(hit.id), 1 / hit.rank if asked.diversity else hit.score) for hit in results]
         return run_text({qid_to_trec(query.qid): run})
-    hits = [hit.model_dump(exclude={"why"}) for hit in context.hits(results)]
+    hits = [hit.model_dump(exclude={"why", "matched"}) for hit in context.hits(results)]
     if asked.format == "csv":
         return csv_text(hits, [name for name in HitModel.model_fields if name != "why"])
     return json.dumps({"query": context.query_json(query), "results": hits}, ensure_ascii=False, indent=1) + "\n"

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi import Path as InPath
 
 from rankloom.collection.decoding import picture_reader
-from rankloom.collection.overview import files_of, indexed_roots, shots_of
+from rankloom.collection.overview import boxes_of, cues_of, files_of, indexed_roots, shots_of
 from rankloom.collection.pictures import record_upload
 from rankloom.media import MediaError
 from rankloom.server.context import Context
@@ -62,7 +62,7 @@ def media_routes(context: Context) -> APIRouter:
 
     @router.get("/items/{item}")
     async def details(item: int = ITEM) -> dict[str, Any]:
-        """All that is known of an item: files, texts with their sources, the other shots of its video."""
+        """All that is known of an item: files, texts, places of text and faces, shots and speech of its video."""
         return await work.read(_details, context, item)
 
     @router.get("/items/{item}/thumbnail", response_class=Response)
@@ -146,6 +146,8 @@ def _details(context: Context, number: int) -> dict[str, Any]:
         "height": item.height, "taken": item.taken, "faces": item.faces,
         "texts": [{"text": text, "source": source} for text, source in context.collection.texts(number)],
         "shots": [shot._asdict() for shot in shots_of(context.collection, number)],
+        "boxes": [box._asdict() for box in boxes_of(context.collection, number)],
+        "speech": [cue._asdict() for cue in cues_of(context.collection, number)],
     }  # fmt: skip
 
 

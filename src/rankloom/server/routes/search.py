@@ -59,13 +59,14 @@ def _search(context: Context, asked: SearchRequest, user: str) -> SearchResponse
         learning=results.learning,
         literal=results.literal,
         seconds=perf_counter() - began,
-        hits=context.hits(results),
+        hits=context.hits(results, asked.query.text),
     )
 
 
 def _explain(context: Context, asked: ExplainRequest, user: str) -> dict[str, Any]:
     (why,) = context.engine.explain(context.query(asked.query), [asked.item], asked.options(user))
-    return {"item": asked.item, "score": why.total, "why": context.parts(why)}
+    matched = context.matched([asked.item], asked.query.text).get(asked.item)
+    return {"item": asked.item, "score": why.total, "why": context.parts(why), "matched": matched}
 
 
 def _compare(context: Context, asked: CompareRequest, user: str) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 // Numbers, dates and names as people read them.
 
-/** @import { Part } from "./types.js" */
+/** @import { Matched, Part } from "./types.js" */
 
 /**
  * A table without the names that every object has: what is looked up in it may come from people.
@@ -45,12 +45,17 @@ export function date(text, locale) {
   return day.toLocaleDateString(locale, { year: "numeric", month: "short", day: "numeric" });
 }
 
+const READ = table({ ocr: "Text in it", speech: "Said in it", people: "Shows" });
+
+/** What of an item was read or heard, for people. @param {Matched} matched */
+export const matchedLine = ({ source, text }) => `${READ[source] ?? source}: “${text}”`;
+
 const DESCRIPTORS = table({
   semantic: "What it shows", color_correlogram: "Colours side by side", color_layout: "Layout of colours",
   spatial_color_histogram: "Colours by place", hsv_histogram: "Colours", rgb_histogram: "Colours (RGB)",
   lab_histogram: "Colours (Lab)", color_moments: "Mean colours", edge_histogram: "Edges", hog: "Shapes",
   gist: "Scene layout", lbp: "Fine texture", gabor: "Texture", wavelet: "Wavelets",
-  sift_words: "Local details", text: "Words of people", tags: "Automatic words", faces: "Faces",
+  sift_words: "Local details", text: "Words of people, read or said", tags: "Automatic words", faces: "Faces",
 });
 const WORDS = table({
   "words.map": "Looks like the words", "words.classes": "Shows what the words name",

@@ -2,7 +2,7 @@
 
 import { thumbnail } from "./addresses.js";
 import { calm, h, icon, put } from "./dom.js";
-import { clock, date, number } from "./format.js";
+import { clock, date, matchedLine, number } from "./format.js";
 import { isRight, isWrong } from "./marking.js";
 import { layOut, ratio, rowAt, rowOf, sameRow, vertical } from "./rows.js";
 
@@ -182,7 +182,7 @@ export class Grid {
     const step = (this.ranks.get(hit.id) ?? hit.rank) - hit.rank;
     if (step) frame.insertBefore(moved(step), acts);
     meter.firstChild.style.width = `${Math.max(0, Math.min(100, (100 * hit.score) / this.best))}%`;
-    caption.firstChild.textContent = hit.caption || hit.name;
+    caption.firstChild.textContent = hit.matched ? matchedLine(hit.matched) : hit.caption || hit.name;
     tile.classList.toggle("by-looks", hit.literal === false && this.store.state.answer?.literal !== 0);
     const [rank, when, score] = caption.lastChild.children;
     rank.textContent = hit.rank;
@@ -326,6 +326,7 @@ function tilePattern(readOnly) {
 function described(state, hit) {
   const parts = [`Result ${hit.rank} of ${state.total}`, hit.caption || hit.name];
   if (hit.kind === "shot") parts.push(`video shot of ${Math.round(hit.end - hit.start)} seconds`);
+  if (hit.matched) parts.push(matchedLine(hit.matched));
   if (hit.taken) parts.push(date(hit.taken));
   if (hit.literal === false) parts.push("looks like the words");
   if (!state.order.byDate) parts.push(`score ${number(hit.score)}`);

@@ -7,6 +7,7 @@ const KEYS = [
   ["Arrows", "move over the results"], ["R or +", "right"], ["W or −", "wrong"], ["U", "undo the last mark"],
   ["N", "show the new order"], ["S", "more like this"], ["O or Enter", "open; again, close"],
   ["E", "why here"], ["M", "marks"], ["/", "go to the search box"], ["?", "this help"],
+  ["T", "in an opened result: show its text"], ["F", "and its faces"],
   ["Escape", "close what is open"],
 ];
 const SYNTAX = "Words may be a “phrase in quotes”, begin* or -without. "

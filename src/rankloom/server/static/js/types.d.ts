@@ -30,7 +30,11 @@ export interface Hit {
   width: number;
   height: number;
   literal: boolean | null;
+  /** What was read or heard in it and has words of the query. */
+  matched?: Matched | null;
 }
+
+export interface Matched { source: string; text: string }
 
 export interface Answer {
   total: number;
@@ -49,7 +53,7 @@ export interface Mark { id: number; item: number; grade: number; over: number | 
 /** A part of a score. */
 export interface Part { name: string; kind: string; value: number; item?: number | null }
 
-export interface Explanation { item: number; score: number; why: Part[] }
+export interface Explanation { item: number; score: number; why: Part[]; matched?: Matched | null }
 
 export interface Comparison { difference: number; why: Part[] }
 
@@ -105,7 +109,23 @@ export interface Item {
   files: { folder: string; name: string; there: boolean }[];
   texts: { source: string; text: string }[];
   shots: { id: number; start: number; end: number }[];
+  boxes: Box[];
+  speech: Cue[];
 }
+
+/** Where a line of text ("ocr") or a "face" is, in shares of width and height; `time` is that of a frame. */
+export interface Box {
+  kind: string;
+  left: number;
+  top: number;
+  width: number;
+  height: number;
+  text: string | null;
+  time: number | null;
+}
+
+/** A line of speech with its times in seconds. */
+export interface Cue { start: number; end: number; text: string }
 
 export interface SavedSearch { name: string; query: Partial<Query> }
 

@@ -4,13 +4,14 @@ import { file, thumbnail, view } from "./addresses.js";
 import { $, button, errorLine, h, iconButton, put } from "./dom.js";
 import { clock, date, table } from "./format.js";
 import { isRight, isWrong } from "./marking.js";
+import { KINDS, overlay, transcript } from "./places.js";
 import { isList } from "./query.js";
 
 /** @import { Hit, Item, State, Store } from "./types.js" */
 
 const SOURCES = table({
   caption: "Caption", embedded: "In the file", sidecar: "Beside the file", subtitle: "Subtitle",
-  tag: "Automatic",
+  tag: "Automatic", ocr: "Text in it", speech: "Said in it", people: "People",
 });
 const GONE = "It was deleted, moved or changed since it was indexed. "
   + "Look for changes in the tab Collection to bring the collection up to date.";
@@ -37,6 +38,8 @@ export class Viewer {
     /** What is done once the viewer is closed. @type {(() => void) | null} */
     this.next = null;
     this.leaving = false;
+    /** The kinds of boxes that are shown. @type {Set<string>} */
+    this.kinds = new Set();
     this.listen();
     store.watch(["grades"], ({ grades }, before) => {
       const id = this.hit?.id;
@@ -79,6 +82,7 @@ export class Viewer {
       ArrowRight: () => this.step(1), ArrowLeft: () => this.step(-1), r: right, "+": right, w: wrong,
       "-": wrong, u: () => this.actions.undo(), s: () => this.leave(this.actions.similar),
       e: () => this.leave(this.actions.why), o: () => this.dialog.close(),
+      t: () => this.toggle("ocr"), f: () => this.toggle("face"),
     })[event.key];
     if (!action) return;
     event.preventDefault();
@@ -151,8 +155,12 @@ export class Viewer {
     const corner = (name, symbol, label, props) =>
       iconButton(symbol, label, { class: `icon-button ${name}`, "data-name": name, ...props });
     dialog.setAttribute("aria-label", `Result ${hit.rank}: ${hit.caption || hit.name}`);
+    const media = this.media(), boxes = this.isGone() ? [] : this.boxes(...this.kinds);
+    const said = item?.speech.length && !this.isGone()
+      ? transcript(item.speech, hit, () => dialog.querySelector("video")) : null;
+    dialog.classList.toggle("with-transcript", Boolean(said));
     put(dialog,
-      h("div", { class: "stage" }, this.media()),
+      h("div", { class: "stage" }, media, boxes.length ? overlay(hit, boxes) : null), said,
       corner("before", "prev", "Result before", { disabled: index <= 0, onclick: () => this.step(-1) }),
       corner("after", "next", "Next result", { disabled: atEnd, onclick: () => this.step(1) }),
       corner("shut", "wrong", "Close", { onclick: () => dialog.close() }),
@@ -173,7 +181,39 @@ export class Viewer {
       marking ? tool("right", "Right", () => this.mark(1), { kind: "right", "aria-pressed": right }) : null,
       marking ? tool("wrong", "Wrong", () => this.mark(0), { kind: "wrong", "aria-pressed": wrong }) : null,
       tool("similar", "More like this", () => this.leave(this.actions.similar)),
-      listed ? null : tool("why", "Why here", () => this.leave(this.actions.why)));
+      listed ? null : tool("why", "Why here", () => this.leave(this.actions.why)),
+      this.isGone() ? null : KINDS.map((shown) => this.switch(shown)));
+  }
+
+  /**
+   * The button that shows where things of a kind are; none if there are none.
+   * @param {typeof KINDS[0]} shown
+   */
+  switch({ kind, symbol, title, words }) {
+    const n = this.boxes(kind).length;
+    return n ? button(`${title} ${n}`, {
+      symbol, kind: "show", "data-name": symbol, "aria-pressed": String(this.kinds.has(kind)),
+      title: `Show where the ${words} are`, onclick: () => this.toggle(kind),
+    }) : null;
+  }
+
+  /** The places of some kinds of things. @param {...string} kinds */
+  boxes(...kinds) { return (this.item?.boxes ?? []).filter(({ kind }) => kinds.includes(kind)); }
+
+  /**
+   * Show or hide where things are; in a video this is known of one frame, at which it stops.
+   * @param {string} kind
+   */
+  toggle(kind) {
+    const places = this.boxes(kind), video = this.dialog.querySelector("video");
+    if (!places.length) return;
+    if (!this.kinds.delete(kind)) this.kinds.add(kind);
+    if (video && this.kinds.has(kind)) {
+      video.pause();
+      video.currentTime = places[0].time;
+      video.addEventListener("play", () => { this.kinds.clear(); this.draw(); }, { once: true });
+    }
+    this.draw();
   }
 
   media() {
@@ -197,7 +237,7 @@ export class Viewer {
 
   facts() {
     const { hit, item } = this;
-    const texts = (item?.texts ?? []).filter(({ source }) => source !== "name" && source !== "folder");
+    const texts = (item?.texts ?? []).filter(({ source }) => !["name", "folder", "speech"].includes(source));
     const copies = item?.files.length ?? 1;
     const rows = [
       ["Taken", date(hit.taken)], ["Size", `${hit.width} × ${hit.height}`], ["Folder", hit.folder],

@@ -2,7 +2,7 @@
 
 import { thumbnail } from "./addresses.js";
 import { errorLine, h, put } from "./dom.js";
-import { expertName, grouped, number, partGroup, signed, sum } from "./format.js";
+import { expertName, grouped, matchedLine, number, partGroup, signed, sum } from "./format.js";
 import { asked, isList } from "./query.js";
 
 /** @import { Api, Comparison, Hit, Part, State, Store } from "./types.js" */
@@ -53,8 +53,10 @@ export class Why {
     if (this.root.dataset.item !== String(hit.id)) put(this.root, head(hit), hint("One moment…"));
     this.root.dataset.item = String(hit.id);
     return this.latest(async () => {
-      const { score, why } = await this.api.explain({ ...asked(state), item: hit.id });
-      return [head(hit, score), bars(why, this.similar), total(why, score, "score"), this.tools(hit)];
+      const { score, why, matched } = await this.api.explain({ ...asked(state), item: hit.id });
+      const read = matched ? hint(matchedLine(matched)) : null;
+      const added = total(why, score, "score");
+      return [head(hit, score), read, bars(why, this.similar), added, this.tools(hit)];
     }, (error) => put(this.root, head(hit), errorLine(error)));
   }
 
