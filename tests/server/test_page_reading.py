@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import shutil
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from PIL import Image
 
 from rankloom.collection import Collection
 from rankloom.media import ocr, speech
@@ -89,3 +91,46 @@ def test_why_here_says_what_was_read(opened):  # noqa: F811
     page.locator(".tile").first.focus()
     page.keyboard.press("e")
     expect(page.locator(".why .hint").first).to_have_text("Text in it: “Harbour Road”")
+
+
+class TestPeople:
+    """The tab Collection, where groups of faces are named, merged and split."""
+
+    @pytest.fixture
+    def served(self, tmp_path, browser):  # noqa: F811
+        folder = shutil.copytree(built("read", make) / "c", tmp_path / "c")
+        jpeg = io.BytesIO()
+        Image.new("RGB", (112, 112), (200, 150, 120)).save(jpeg, "JPEG")
+        with Collection(folder) as collection, collection.transaction() as db:
+            db.execute("INSERT INTO people VALUES (1, 'Anna'), (2, NULL), (3, NULL)")
+            for number, (item, person) in enumerate([(1, 1), (2, 1), (3, 2), (1, 2), (2, 3), (3, 3), (1, 3)], 101):
+                box = (item, "face", 0.1, 0.1, 0.2, 0.2, 0.9, number)
+                columns = 'item, kind, "left", top, width, height, score, number'
+                db.execute(f"INSERT INTO boxes ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", box)
+                db.execute("INSERT INTO known_faces VALUES (?, ?, ?, ?)", (number, bytes(256), jpeg.getvalue(), person))
+        found = Served(folder, "--quiet")
+        yield found
+        assert found.stop() == 0
+
+    def test_name_merge_split_and_search(self, opened):  # noqa: F811
+        page = opened("/?tab=collection")
+        groups = page.locator(".person")
+        expect(groups).to_have_count(3)
+        until(page, "[...document.querySelectorAll('.person img')].every((face) => face.complete && face.naturalWidth)")
+        assert Axe().run(page).violations_count == 0
+        keep(page, "people")
+        page.get_by_label("Name of Person 2").fill("Harbour Master")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("button", name="Search for Harbour Master")).to_be_visible()
+        person = groups.filter(has=page.get_by_label("Name of Person 3"))
+        expect(person.get_by_role("button", name="Not this person")).to_be_disabled()
+        person.get_by_role("button", name="Face 1 of Person 3").click()
+        person.get_by_role("button", name="Not this person").click()
+        expect(person.locator(".face")).to_have_count(2)  # the third is alone, and so not listed
+        person.get_by_label("Person 3 is the same as").select_option(label="Anna")
+        person.get_by_role("button", name="Merge").click()
+        expect(groups).to_have_count(2)
+        expect(groups.first.locator(".face")).to_have_count(4)
+        page.get_by_role("button", name="Search for Anna").click()
+        assert sorted(results(page)) == [1, 2, 3]
+        assert "Shows: “Anna”" in page.locator(".tile").first.inner_text()

@@ -20,6 +20,7 @@ from rankloom.cli.export_model import export_model
 from rankloom.cli.learning import feedback, models, train
 from rankloom.cli.letor import evaluate, fit, predict
 from rankloom.cli.make_ranking import make_ranking
+from rankloom.cli.people import people
 from rankloom.cli.quality import evaluate_collection, train_prior, train_words
 from rankloom.cli.safety import backup, repair, restore, verify
 from rankloom.cli.search import search
@@ -30,7 +31,7 @@ from rankloom.cli.simulate import simulate
 COMMANDS = {
     "Search": (index, search, serve, demo),
     "Learning from marks": (feedback, train, models, concepts),
-    "Upkeep of collections": (info, verify, backup, restore, repair, duplicates, export, descriptors),
+    "Upkeep of collections": (info, people, verify, backup, restore, repair, duplicates, export, descriptors),
     "Learning to rank on files of features": (make_ranking, fit, predict, evaluate, compare, export_model),
     "Experiments": (evaluate_collection, simulate, train_prior, train_words, bench, sample),
 }

@@ -122,6 +122,8 @@ def _references(db: sqlite3.Connection) -> int:
     db.execute("UPDATE qrels SET shown = NULL, place = NULL WHERE shown NOT IN (SELECT id FROM shown)")
     for table in ("texts", "missing", "boxes"):
         db.execute(f"DELETE FROM {table} WHERE item NOT IN (SELECT id FROM items)")
+    db.execute("DELETE FROM known_faces WHERE box NOT IN (SELECT number FROM boxes)")
+    db.execute("UPDATE known_faces SET person = NULL WHERE person NOT IN (SELECT id FROM people)")
     for table in ("cues", "readings"):
         db.execute(f"DELETE FROM {table} WHERE hash NOT IN (SELECT hash FROM contents)")
     db.execute("DELETE FROM uses WHERE model NOT IN (SELECT id FROM models) AND model != 0")

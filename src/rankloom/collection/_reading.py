@@ -34,6 +34,13 @@ class Box(NamedTuple):
     time: float | None = None
 
 
+class FaceKey(NamedTuple):
+    """What tells a face from others: its vector and its JPEG, as they are stored."""
+
+    vector: bytes
+    jpeg: bytes
+
+
 class Heard(NamedTuple):
     """What is said in a video, and whether it could be listened to."""
 
@@ -44,6 +51,18 @@ class Heard(NamedTuple):
 def face_boxes(faces: Sequence[Face], time: float | None = None) -> list[Box]:
     """The places of faces."""
     return [Box("face", *face, time=time) for face in faces]
+
+
+def face_keys(image: NDArray[np.uint8]) -> dict[int, FaceKey]:
+    """What tells the faces of a picture apart, by their places among all of its faces; small ones are left out."""
+    from rankloom.collection._files import STORED
+    from rankloom.descriptors.people import recognize_faces
+
+    return {
+        place: FaceKey(known.vector.astype(STORED).tobytes(), known.jpeg)
+        for place, known in enumerate(recognize_faces(image))
+        if known.vector is not None and known.jpeg is not None
+    }
 
 
 def text_boxes(image: NDArray[np.uint8], time: float | None = None) -> list[Box]:

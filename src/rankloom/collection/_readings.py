@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from os.path import basename
 
 from rankloom.collection._pool import run_in_order
-from rankloom.collection._reading import Box
+from rankloom.collection._reading import Box, FaceKey
 from rankloom.collection.collection import Collection
 from rankloom.collection.describing import (
     DescribedFile,
@@ -17,15 +17,19 @@ from rankloom.collection.describing import (
     describe_file,
     prepare_worker,
 )
-from rankloom.collection.readers import FACES, OCR, READERS, SPEECH, unread_contents
+from rankloom.collection.readers import FACES, OCR, PEOPLE, READERS, SPEECH, unread_contents
 
-_KINDS = {OCR: "ocr", FACES: "face"}  # of boxes, by reader
+_KINDS = {OCR: "ocr", FACES: "face", PEOPLE: "face"}  # of boxes, by reader
 
 
-def store_boxes(db: sqlite3.Connection, item: int, boxes: Sequence[Box]) -> None:
-    """Add the boxes of an item."""
+def store_boxes(db: sqlite3.Connection, item: int, boxes: Sequence[Box], people: Mapping[int, FaceKey]) -> None:
+    """Add the boxes of an item, and what tells its faces apart, by their places among the boxes."""
     columns = 'item, kind, "left", top, width, height, score, text, time'
-    db.executemany(f"INSERT INTO boxes ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", [(item, *box) for box in boxes])
+    for place, box in enumerate(boxes):
+        values = (item, *box)
+        number = db.execute(f"INSERT INTO boxes ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", values).lastrowid
+        if place in people:
+            db.execute("INSERT OR REPLACE INTO known_faces VALUES (?, ?, ?, NULL)", (number, *people[place]))
 
 
 def store_readings(db: sqlite3.Connection, file: DescribedFile) -> None:
@@ -96,6 +100,8 @@ def _replace(collection: Collection, file: DescribedFile) -> bool:
 def _replace_item(db: sqlite3.Connection, number: int, item: DescribedItem, read: Sequence[str]) -> None:
     for name in read:
         if name in _KINDS:
+            if name != OCR:
+                db.execute("DELETE FROM known_faces WHERE box IN (SELECT number FROM boxes WHERE item = ?)", (number,))
             db.execute("DELETE FROM boxes WHERE item = ? AND kind = ?", (number, _KINDS[name]))
         if name in (OCR, SPEECH):
             db.execute("DELETE FROM texts WHERE item = ? AND path = '' AND source = ?", (number, name))
@@ -104,4 +110,4 @@ def _replace_item(db: sqlite3.Connection, number: int, item: DescribedItem, read
     if FACES in read:
         db.execute("UPDATE items SET faces = ? WHERE id = ?", (item.faces, number))
     kinds = [_KINDS[name] for name in read if name in _KINDS]
-    store_boxes(db, number, [box for box in item.boxes if box.kind in kinds])
+    store_boxes(db, number, [box for box in item.boxes if box.kind in kinds], item.people if "face" in kinds else {})

@@ -32,7 +32,7 @@ _KNOWN_KEYS = {
     "files": "SELECT DISTINCT path FROM texts WHERE path != ''",
 }
 # What people gave, beside marks and captions; newer rows of these are taken over by a restore.
-_PEOPLE = ("queries", "pictures", "concepts", "models", "uses", "drafts", "saved", "encoders")
+_PEOPLE = ("queries", "pictures", "concepts", "models", "uses", "drafts", "saved", "encoders", "people", "known_faces")
 
 
 @dataclass

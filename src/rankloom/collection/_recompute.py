@@ -168,4 +168,4 @@ def _store_item(collection: Collection, number: int, item: DescribedItem | None)
             rows = [(number, source, text) for text, source in item.texts]
             db.executemany("INSERT INTO texts (item, path, source, text) VALUES (?, '', ?, ?)", rows)
         if not db.execute("SELECT 1 FROM boxes WHERE item = ?", (number,)).fetchone():
-            store_boxes(db, number, item.boxes)
+            store_boxes(db, number, item.boxes, item.people)

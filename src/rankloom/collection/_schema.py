@@ -184,6 +184,13 @@ MIGRATIONS = (
         hash TEXT NOT NULL, reader TEXT NOT NULL, version TEXT NOT NULL, PRIMARY KEY (hash, reader)
     ) WITHOUT ROWID;
     """,
+    """
+    -- Groups of faces, and the faces that can be told apart: a vector in half precision, a small JPEG, whose it is. All
+    -- of it is there only if the user wants it.
+    CREATE TABLE people (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT);
+    CREATE TABLE known_faces (box INTEGER PRIMARY KEY, vector BLOB NOT NULL, jpeg BLOB NOT NULL, person INTEGER);
+    CREATE INDEX known_faces_person ON known_faces (person);
+    """,
 )
 
 

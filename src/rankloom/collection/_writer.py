@@ -88,7 +88,7 @@ class Writer:
                     "INSERT INTO texts (item, path, source, text) VALUES (?, '', ?, ?)",
                     [(number, source, text) for text, source in item.texts],
                 )
-                store_boxes(db, number, item.boxes)
+                store_boxes(db, number, item.boxes, item.people)
             db.execute("UPDATE descriptors SET rows = ?", (first + len(items) - 1,))
             db.executemany("INSERT OR REPLACE INTO blocks VALUES (?, ?, ?, ?)", blocks)
             for file in described:

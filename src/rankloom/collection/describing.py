@@ -14,9 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.collection._files import STORED
-from rankloom.collection._reading import Box, face_boxes, lines_of, listen, read_or_warn, text_boxes, text_boxes_of_file
+from rankloom.collection._reading import (
+    Box,
+    FaceKey,
+    face_boxes,
+    face_keys,
+    lines_of,
+    listen,
+    read_or_warn,
+    text_boxes,
+    text_boxes_of_file,
+)
 from rankloom.collection._texts import MAX_CUES, MAX_SUBTITLE_FILES, shared_texts
-from rankloom.collection.readers import FACES, OCR, READERS, SPEECH
+from rankloom.collection.readers import FACES, OCR, PEOPLE, READERS, SPEECH
 from rankloom.media import (
     Cue,
     MediaError,
@@ -66,7 +76,8 @@ class DescribedItem:
     thumbnail: bytes
     vectors: dict[str, NDArray[Any]]
     texts: list[tuple[str, str]] = field(default_factory=list)  # of the content: text and source
-    boxes: list[Box] = field(default_factory=list)
+    boxes: list[Box] = field(default_factory=list)  # those of faces come first
+    people: dict[int, FaceKey] = field(default_factory=dict)  # by the place of the face among the boxes
 
 
 @dataclass
@@ -227,7 +238,7 @@ def _describe_content(result: DescribedFile, alive: Callable[[str], None]) -> No
         lines = shared_texts([(line, OCR) for line in lines_of(item.boxes)], len(result.items), result.warnings.append)
         if lines:
             item.texts.append((" ".join(line for line, _ in lines), OCR))
-    result.read = [name for name in readers if name == FACES or (name == OCR and not problems)]
+    result.read = [name for name in readers if name in (FACES, PEOPLE) or (name == OCR and not problems)]
     if SPEECH in readers:
         result.speech, complete = listen(result.path, result.warnings.append, alive)
         result.read += [SPEECH] if complete else []
@@ -309,6 +320,7 @@ def _described(image: NDArray[np.uint8], width: int, height: int, time: float | 
     return DescribedItem(
         None, None, None, width, height, None, len(description.faces), signed, _thumbnail(image), description.vectors,
         [(word, "tag") for word in description.tags], face_boxes(description.faces, time),
+        face_keys(image) if PEOPLE in _describer.settings.readers else {},
     )  # fmt: skip
 
 

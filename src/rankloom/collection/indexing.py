@@ -21,8 +21,8 @@ from rankloom.collection.damage import clear_workplaces
 from rankloom.collection.derived import store_derived
 from rankloom.collection.describing import DescribedFile, DescriberSettings, describe_file, prepare_worker
 from rankloom.collection.overview import indexed_roots
+from rankloom.collection.people import group_faces
 from rankloom.collection.readers import (
-    FACES,
     OCR,
     READERS,
     SPEECH,
@@ -131,6 +131,7 @@ def index(
                 collection, settings, count, progress, lambda path, line: report.warnings.append((path, line))
             )
         report.unread, report.absent = unread_count(collection, settings.readers), absent_readers(collection)
+        group_faces(collection)
         if captions is not None:
             bases = [os.path.dirname(os.path.abspath(captions.file)), *roots]
             report.captions = _store_captions(collection, wanted, bases, report)
@@ -254,7 +255,8 @@ def _describe(
         describe_file, with_known(), workers=min(workers, len(tasks)), prepare=prepare_worker, settings=settings,
         failed=_failed, patience=PATIENCE_SECONDS, watch=lambda doing: progress(done, len(tasks), doing),
     )  # fmt: skip
-    done, doing = 0, ", ".join(["describing", *(READERS[name].doing for name in settings.readers if name != FACES)])
+    done = 0
+    doing = ", ".join(["describing", *(READERS[name].doing for name in settings.readers if READERS[name].extra)])
     try:
         for done, described in enumerate(results, 1):
             writer.add(described)

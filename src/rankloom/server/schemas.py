@@ -278,6 +278,24 @@ class SavedRequest(_Model):
     query: QueryModel
 
 
+class PersonRequest(_Model):
+    """The name of a person; an empty one takes it away."""
+
+    name: str = Field(max_length=LONGEST)
+
+
+class MergeRequest(_Model):
+    """People whose faces are of the same person."""
+
+    others: list[MarkId] = Field(min_length=1, max_length=100)
+
+
+class SplitRequest(_Model):
+    """Faces that are of another person."""
+
+    faces: list[MarkId] = Field(min_length=1, max_length=1000)
+
+
 class TokenRequest(_Model):
     """The token of the server."""
 

@@ -13,6 +13,7 @@ from rankloom.server.routes.export import export_routes
 from rankloom.server.routes.marks import mark_routes
 from rankloom.server.routes.media import media_routes
 from rankloom.server.routes.models import model_routes
+from rankloom.server.routes.people import people_routes
 from rankloom.server.routes.saved import saved_routes
 from rankloom.server.routes.search import search_routes
 from rankloom.server.routes.session import session_routes
@@ -27,6 +28,7 @@ ROUTES: tuple[Callable[[Context], APIRouter], ...] = (
     weight_routes,
     model_routes,
     concept_routes,
+    people_routes,
     saved_routes,
     media_routes,
     collection_routes,

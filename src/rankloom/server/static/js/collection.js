@@ -4,13 +4,15 @@ import {
   $, attempt, button, errorLine, h, messageOf, put, scrolled, tableHead, tableRow, toast,
 } from "./dom.js";
 import { jobEnd } from "./jobs.js";
+import { peopleSection } from "./people.js";
 
 /** @import { Api, CollectionState, FileError, Job } from "./types.js" */
 /**
  * @typedef {object} Parts
- * @property {Pick<Api, "collection" | "errors" | "index">} api
+ * @property {Api} api
  * @property {boolean} readOnly
  * @property {(folders: string[]) => void} setFolders
+ * @property {(text: string) => void} find searches for words
  */
 
 /** @type {Record<string, string>} */
@@ -22,12 +24,13 @@ const JOBS = {
 export async function showCollection(parts) {
   const root = $("view-collection");
   try {
-    const [state, errors] = await Promise.all([parts.api.collection(), parts.api.errors()]);
+    const { api } = parts;
+    const [state, errors, people] = await Promise.all([api.collection(), api.errors(), api.people()]);
     parts.setFolders(state.folders);
     const job = h("div", { class: "job" });
     if (state.job) follow(job, state.job, parts);
     put(root, h("h2", {}, "Collection"), facts(state), job, descriptors(state), unreadable(errors),
-      parts.readOnly ? null : tools(job, errors.length > 0, parts));
+      parts.readOnly ? null : tools(job, errors.length > 0, parts), peopleSection(people, parts));
   } catch (error) {
     put(root, h("h2", {}, "Collection"), errorLine(error));
   }

@@ -39,12 +39,13 @@ function run(readOnly, folders) {
   const { store, search, marking, grid, panel } = started;
   app = started;
   const setFolders = (/** @type {string[]} */ names) => store.update({ folders: names });
+  const find = (/** @type {string} */ text) => { openTab("search"); search.ask({ text }); };
   /** @type {Record<string, () => void>} */
   const views = {
     search: () => grid.layout(),
     learning: () => showLearning(api),
     models: () => showModels({ api, readOnly, changed: () => marking.changed() }),
-    collection: () => showCollection({ api, readOnly, setFolders }),
+    collection: () => showCollection({ api, readOnly, setFolders, find }),
   };
 
   /** @param {string} tab */

@@ -168,6 +168,11 @@ export interface Store<S> {
   watch(names: (keyof S)[], listener: (state: S, before: S) => void): () => void;
 }
 
+/** A group of faces; `count` is of all of them, `faces` are the first. */
+export interface Person { id: number; name: string | null; count: number; faces: { box: number; item: number }[] }
+
+export interface People { on: boolean; people: Person[] }
+
 /** How the page speaks to people. */
 export interface Speech { announce(text: string): void; toast(text: string, kind?: string): void }
 
@@ -199,6 +204,10 @@ export interface Api {
   concepts(): Promise<Concept[]>;
   makeConcept(name: string, query: Query): Promise<Concept>;
   forgetConcept(name: string): Promise<unknown>;
+  people(): Promise<People>;
+  namePerson(id: number, name: string): Promise<unknown>;
+  mergePeople(id: number, others: number[]): Promise<unknown>;
+  splitPerson(id: number, faces: number[]): Promise<unknown>;
   saved(): Promise<SavedSearch[]>;
   save(name: string, query: Query): Promise<unknown>;
   forgetSaved(name: string): Promise<unknown>;

@@ -1,0 +1,120 @@
+// People: groups of faces, which the user names, merges and splits. Shown in the tab "Collection".
+
+import { attempt, button, h, option, put, toast } from "./dom.js";
+import { count } from "./format.js";
+
+/** @import { Api, People, Person } from "./types.js" */
+/**
+ * @typedef {object} Parts
+ * @property {Pick<Api, "people" | "namePerson" | "mergePeople" | "splitPerson">} api
+ * @property {boolean} readOnly
+ * @property {(text: string) => void} find searches for words
+ */
+
+const SHOWN = 12; // faces of a group
+const OFF = "Faces are not grouped by person. Who wants it switches it on in the shell: rankloom people on";
+const NONE = "No two faces look like the same person yet. For files that were described before: "
+  + "rankloom index --reread";
+const HINT = "Faces that look like the same person. Give a group a name and its pictures are found by it. "
+  + "All of it stays on this machine; rankloom people off --delete deletes it.";
+
+/** The section with all groups. @param {People} people @param {Parts} parts */
+export function peopleSection(people, parts) {
+  const root = h("section", { class: "people", "aria-labelledby": "people-title" });
+  draw(root, people, parts);
+  return root;
+}
+
+/** @param {HTMLElement} root @param {People} people @param {Parts} parts */
+function draw(root, { on, people }, parts) {
+  const listed = on || people.length > 0;
+  const again = async (/** @type {() => Promise<unknown>} */ change, /** @type {string} */ said) =>
+    attempt(async () => {
+      await change();
+      toast(said);
+      draw(root, await parts.api.people(), parts);
+    });
+  put(root, h("h3", { id: "people-title" }, "People"),
+    h("p", { class: "muted" }, !listed ? OFF : people.length ? HINT : NONE),
+    h("ul", { class: "people-list" }, people.map((person) => card(person, people, parts, again))));
+}
+
+/** What a group is called where it is one of many. @param {Person} person */
+export const label = ({ id, name }) => name ?? `Person ${id}`;
+
+/**
+ * A group: its faces, its name, and what can be done with it.
+ * @param {Person} person
+ * @param {Person[]} people
+ * @param {Parts} parts
+ * @param {(change: () => Promise<unknown>, said: string) => Promise<void>} again
+ */
+function card(person, people, { api, readOnly, find }, again) {
+  const { id, name } = person;
+  /** @type {Set<number>} */
+  const chosen = new Set();
+  const split = button("Not this person", {
+    kind: "small", disabled: true, title: "Choose faces first: they become a group of their own",
+    onclick: () => again(() => api.splitPerson(id, [...chosen]), `${count(chosen.size, "face")} taken out`),
+  });
+  const choose = (/** @type {any} */ event, /** @type {number} */ box) => {
+    if (!chosen.delete(box)) chosen.add(box);
+    event.currentTarget.setAttribute("aria-pressed", String(chosen.has(box)));
+    split.disabled = !chosen.size || chosen.size >= person.count;
+  };
+  const faces = person.faces.slice(0, SHOWN).map(({ box }, place) => {
+    const alt = `Face ${place + 1} of ${label(person)}`;
+    const picture = h("img", { src: `/api/people/faces/${box}`, alt });
+    const onclick = (/** @type {Event} */ event) => choose(event, box);
+    return readOnly ? picture
+      : h("button", { type: "button", class: "face", "aria-pressed": "false", onclick }, picture);
+  });
+  const more = person.count - faces.length;
+  return h("li", { class: "person" },
+    h("div", { class: "person-faces" }, faces,
+      more > 0 ? h("span", { class: "muted" }, `and ${more} more`) : null),
+    readOnly ? h("strong", {}, label(person)) : naming(person, api, again),
+    h("div", { class: "buttons" },
+      name ? button("Search", {
+        kind: "small", "aria-label": `Search for ${name}`, onclick: () => find(`"${name}"`),
+      }) : null,
+      readOnly ? null : [merging(person, people, api, again), split]));
+}
+
+/**
+ * @param {Person} person
+ * @param {Parts["api"]} api
+ * @param {(change: () => Promise<unknown>, said: string) => Promise<void>} again
+ */
+function naming(person, api, again) {
+  const field = h("input", {
+    type: "text", maxlength: "100", value: person.name ?? "", placeholder: "Who is it?",
+    "aria-label": `Name of ${label(person)}`,
+  });
+  const onsubmit = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    const wanted = field.value.trim();
+    again(() => api.namePerson(person.id, wanted), wanted ? `This is ${wanted}` : "The name is taken away");
+  };
+  return h("form", { class: "inline", onsubmit }, field, h("button", { class: "small" }, "Save"));
+}
+
+/**
+ * @param {Person} person
+ * @param {Person[]} people
+ * @param {Parts["api"]} api
+ * @param {(change: () => Promise<unknown>, said: string) => Promise<void>} again
+ */
+function merging(person, people, api, again) {
+  const others = people.filter(({ id }) => id !== person.id);
+  if (!others.length) return null;
+  const select = h("select", { "aria-label": `${label(person)} is the same as` },
+    option("", "Same as…"), others.map((other) => option(String(other.id), label(other))));
+  const merge = button("Merge", { kind: "small", disabled: true, onclick: () => {
+    const other = others.find(({ id }) => String(id) === select.value);
+    if (other) again(() => api.mergePeople(other.id, [person.id]), `Now one with ${label(other)}`);
+  } });
+  // Not at once: who walks over the list with the keys would merge with each.
+  select.addEventListener("change", () => { merge.disabled = !select.value; });
+  return [select, merge];
+}
