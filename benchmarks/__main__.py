@@ -11,7 +11,7 @@ for pool in ("OMP", "OPENBLAS", "MKL", "NUMBA", "RAYON"):
     os.environ[f"{pool}_NUM_THREADS"] = "1"
 
 SECTIONS = (
-    "margin", "online", "cascade", "content_aware", "descriptors", "collection", "text", "search", "quality",
+    "margin", "online", "cascade", "content_aware", "descriptors", "collection", "reading", "text", "search", "quality",
     "learning", "letor",
 )  # fmt: skip
 

@@ -18,7 +18,8 @@ import sys
 from rankloom.collection import Collection, index
 if __name__ == "__main__":
     with Collection(sys.argv[2], create=True) as collection:
-        report = index(collection, [sys.argv[1]], workers=0)  # in one process, so that its memory is all there is
+        # In one process, so that its memory is all there is.
+        report = index(collection, [sys.argv[1]], workers=0, ocr=False, speech=False)
     with open("/proc/self/status") as file:  # not getrusage, which remembers the size of the process it came from
         peak = next(line.split()[1] for line in file if line.startswith("VmHWM"))
     print(report.items, report.seconds, peak)

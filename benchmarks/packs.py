@@ -23,7 +23,7 @@ def collection_of(name: str) -> Path:
     folder, _, _ = PACKS[name]
     place = CACHE / name
     with Collection(place, create=True) as collection:
-        index(collection, [SHARED / folder], preset="full")
+        index(collection, [SHARED / folder], preset="full", ocr=False, speech=False)
     return place
 
 

@@ -35,7 +35,7 @@ if __name__ == "__main__":
     with Collection(folder, create=True) as collection:
         print("ready", flush=True)
         threading.Thread(target=marks, args=(folder, turn), daemon=True).start()
-        index(collection, [pictures], preset="paper36", workers=int(workers))
+        index(collection, [pictures], preset="paper36", workers=int(workers), ocr=False)
         print("done", flush=True)
 """
 

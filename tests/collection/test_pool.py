@@ -25,7 +25,7 @@ import sys
 from rankloom.collection import Collection, index
 print("main module runs", __name__)
 with Collection({folder!r}, create=True) as collection:
-    report = index(collection, [{pictures!r}], preset="paper36", workers=2)
+    report = index(collection, [{pictures!r}], preset="paper36", workers=2, ocr=False, speech=False)
     print("stored", report.stored, "failed", report.failed)
 """
 
@@ -274,7 +274,7 @@ def test_worker_that_cannot_be_executed_is_an_error(tmp_path: Path, pictures: Pa
             Collection(tmp_path / "c", create=True) as collection,
             pytest.raises(WorkerError, match=r"could not start: .*no python.*workers=0") as caught,
         ):
-            index(collection, [pictures], preset="paper36", workers=2)
+            index(collection, [pictures], preset="paper36", workers=2, ocr=False, speech=False)
     finally:
         set_executable(python)
     assert "\n" not in str(caught.value)
