@@ -43,7 +43,7 @@ def write_pictures(root, per_kind=12, *, seed=0, captions=True):
 def make(folder, pictures, **options):
     """Index pictures into a new collection and close it."""
     with Collection(folder, create=True) as opened:
-        index(opened, [pictures], preset="paper36", workers=0, **options)
+        index(opened, [pictures], preset="paper36", workers=0, **{"ocr": False, **options})
     return folder
 
 

@@ -28,7 +28,7 @@ def make_collection(root):
 
         patch.setitem(registry.PRESETS, "fast", FEW)
         with Collection(root / "c", create=True) as collection:
-            index(collection, [pictures], workers=0, captions=Captions(str(pictures / "captions.csv")))
+            index(collection, [pictures], workers=0, captions=Captions(str(pictures / "captions.csv")), ocr=False)
             for number in range(N_MARKS):
                 item = number % len(collection) + 1
                 add_marks(collection, f"q{number % 7}", [Mark(item, 1.0)], user(number), query='{"text": "boat"}')

@@ -68,7 +68,7 @@ def few(monkeypatch):
 @pytest.fixture
 def collection(tmp_path, folder, few):
     with Collection(tmp_path / "collection", create=True) as opened:
-        index(opened, [folder], workers=0)
+        index(opened, [folder], workers=0, ocr=False)
         yield opened
 
 
@@ -111,7 +111,7 @@ def test_turned_pictures_have_the_size_that_is_seen(tmp_path, few):
         size = (60, 90) if orientation >= 5 else (90, 60)
         Image.new("RGB", size, (20 * orientation, 90, 30)).save(folder / f"{orientation}.jpg", exif=exif)
     with Collection(tmp_path / "c", create=True) as opened:
-        index(opened, [folder], workers=0)
+        index(opened, [folder], workers=0, ocr=False)
         assert [(item.width, item.height) for item in opened.items()] == [(90, 60)] * 8
         for number in range(1, 9):
             thumbnail = cv2.imdecode(np.frombuffer(opened.thumbnail(number), np.uint8), cv2.IMREAD_COLOR)
@@ -530,7 +530,7 @@ def test_commands(folder, tmp_path, few):
         assert found.exit_code == code, found.output
         return found.output
 
-    assert "8 files described (8 items)" in call("index", str(folder), "--workers", "0")
+    assert "8 files described (8 items)" in call("index", str(folder), "--workers", "0", "--no-ocr")
     assert json.loads(call("index", "--workers", "0", "--json"))["unchanged"] == 8
     assert "8 items of 8 files (8 pictures" in call("info")
     assert json.loads(call("info", "--json"))["items"] == 8

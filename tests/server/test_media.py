@@ -29,7 +29,7 @@ def pictures(tmp_path):
         (folder / name).write_bytes(source.read_bytes() + b"other" * (number + 1))
     os.symlink("below/b.jpg", folder / "inside.jpg")
     with Collection(tmp_path / "c", create=True) as collection:
-        index(collection, [folder], preset="paper36", workers=0)
+        index(collection, [folder], preset="paper36", workers=0, ocr=False)
     return folder
 
 
@@ -105,7 +105,7 @@ def test_a_link_that_leads_out_is_not_served(pictures, tmp_path, how):
 def test_a_root_may_be_a_link_or_a_file(pictures, tmp_path):
     os.symlink(pictures, tmp_path / "linked")
     with Collection(tmp_path / "d", create=True) as collection:
-        index(collection, [tmp_path / "linked", tmp_path / "secret.jpg"], preset="paper36", workers=0)
+        index(collection, [tmp_path / "linked", tmp_path / "secret.jpg"], preset="paper36", workers=0, ocr=False)
     with client(tmp_path / "d") as web:
         for item in numbers(web).values():
             assert web.get(f"/api/items/{item}/file").status_code == 200
