@@ -39,7 +39,7 @@ def test_words_rank_all_pictures_by_what_they_show(collection):
     assert {hit.literal for hit in results} == {False}
     assert (engine.weights["words.map"], engine.weights["words.classes"]) == (0.5, 0.3)
     sentence = sentence_encoder().encode(["a ship on the sea"])[0]
-    query = word_map().words(sentence, refined_map(collection).correction)
+    query = word_map().refined(refined_map(collection).correction).words(sentence)
     looks = all_looks(collection, len(collection))
     rows = np.array([hit.id - 1 for hit in results])
     by_hand = 0.5 * map_scores(query, looks) + 0.3 * name_scores(query, looks)

@@ -179,7 +179,7 @@ def test_first_page_and_search_by_words(opened):
     tile = page.locator(".tile").first
     assert re.match(r"Result 1 of \d+, .+, score ", tile.get_attribute("aria-label"))
     keep(page, "search-light")
-    page.fill("#text", "zzqqxx")
+    page.fill("#text", '"zzqqxx"')
     page.keyboard.press("Enter")
     expect(page.locator(".notice")).to_contain_text("Nothing was found")
     page.go_back()
@@ -710,6 +710,7 @@ def test_ten_thousand_results_stay_smooth(opened):
         plain = {
             "folder": "a",
             "mark": None,
+            "literal": True,
             "kind": "picture",
             "start": None,
             "end": None,
@@ -721,7 +722,8 @@ def test_ten_thousand_results_stay_smooth(opened):
              "caption": f"picture {i}", "width": 300 + i % 200}
             for i in range(first, min(10_000, first + k))
         ]  # fmt: skip
-        found = {"total": 10_000, "cutoff": 300, "diffused": False, "marks": 0, "seconds": 0.1, "hits": hits}
+        found = {"total": 10_000, "literal": 10_000, "cutoff": 300, "diffused": False, "marks": 0, "seconds": 0.1}
+        found["hits"] = hits
         route.fulfill(json=found)
 
     page.route("**/api/search", answer)
@@ -842,7 +844,7 @@ def test_accessible_without_violations(opened, served, scheme):
         page.wait_for_load_state("networkidle")
         audit(page, view)
         keep(page, f"{view}-{scheme}")
-    page.goto(f"{served.address}/?q=thisisnowhere")
+    page.goto(f"{served.address}/?q=%22thisisnowhere%22")
     page.wait_for_selector(".notice")
     audit(page, "nothing found")
     assert not found, "\n".join(found)

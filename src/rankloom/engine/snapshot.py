@@ -28,7 +28,7 @@ from rankloom.engine.words import ColorExpert, Looks, WordExperts
 from rankloom.experts import EncodedExample, Expert, StoredVectors, expert_features, expert_rows, experts_of
 from rankloom.experts.color_words import SOURCE as COLOR_SOURCE
 from rankloom.experts.distances import DISTANCES, Weighted, add_similarities, add_similarities_of
-from rankloom.experts.looks import word_map
+from rankloom.experts.looks import WordMap, word_map
 from rankloom.features import Features
 from rankloom.text import TextIndex, parse_query
 
@@ -94,6 +94,10 @@ class Snapshot:
         """The columns of phi."""
         concepts = [f"{CONCEPT}{name}" for name in sorted(self.concepts)]
         return [*(expert.name for expert in self.experts), TEXT, TAGS, FACES, *self._word_names, *concepts]
+
+    @cached_property
+    def _word_map(self) -> WordMap:
+        return word_map().refined(self.refined.correction)
 
     @cached_property
     def _word_names(self) -> list[str]:
@@ -164,7 +168,7 @@ class Snapshot:
     def _word_columns(self, query: Query) -> dict[str, Callable[[IntArray], FloatArray]]:
         columns: dict[str, Callable[[IntArray], FloatArray]] = {}
         if self.words_reach_pictures:
-            words = WordExperts(query, self.looks, self.refined.correction)
+            words = WordExperts(query, self.looks, self._word_map)
             columns |= {MAP: words.map, NAMES: words.names}
         if COLOR_SOURCE in self.vectors:
             columns[COLORS] = ColorExpert(query, self.vectors, self.counted)

@@ -15,7 +15,7 @@ from rankloom.collection.look_files import all_looks
 from rankloom.collection.query import Query
 from rankloom.core import FloatArray, IntArray
 from rankloom.experts import color_words
-from rankloom.experts.looks import WordVector, map_scores, name_scores, word_map
+from rankloom.experts.looks import WordMap, WordVector, map_scores, name_scores
 from rankloom.text import parse_query, wanted_words
 from rankloom.text.sentences import sentence_encoder
 
@@ -55,17 +55,17 @@ class WordExperts:
     ----------
     query : whose words.
     looks : what they are compared with.
-    correction : what the collection adds to the map of sentences.
+    word_map : by which.
     """
 
-    def __init__(self, query: Query, looks: Looks, correction: NDArray[np.float32] | None = None):
-        self._query, self._looks, self._correction = query, looks, correction
+    def __init__(self, query: Query, looks: Looks, word_map: WordMap):
+        self._query, self._looks, self._map = query, looks, word_map
         self._text = wanted_words(query.text)
         self._known: dict[Any, FloatArray] = {}
 
     @cached_property
     def _vector(self) -> WordVector:
-        return word_map().words(sentence_encoder().encode([self._text])[0], self._correction)
+        return self._map.words(sentence_encoder().encode([self._text])[0])
 
     def map(self, rows: IntArray) -> FloatArray:
         """By the learned map."""

@@ -16,7 +16,7 @@ methods. Neural Computation 16(12), 2004.
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -93,9 +93,18 @@ class WordMap:
         return file.getvalue()
 
     @cached_property
+    def _class_mean(self) -> NDArray[np.float32]:
+        """What all class names share, and which tells nothing apart."""
+        return np.asarray(self.class_names.mean(axis=0), np.float32)
+
+    @cached_property
     def _classes(self) -> NDArray[np.float32]:
-        """Class names around their mean, which they all share and which tells nothing apart; of unit length."""
-        return unit(self.class_names - self.class_names.mean(axis=0))
+        """Class names around their mean, of unit length."""
+        return unit(self.class_names - self._class_mean)
+
+    def refined(self, correction: NDArray[np.float32] | None) -> WordMap:
+        """The map with what a collection adds to its sentences."""
+        return self if correction is None else replace(self, sentences=self.sentences + correction)
 
     def pictured(self, vectors: NDArray[Any]) -> NDArray[np.float32]:
         """Semantic vectors in the space of the map, of unit length."""
@@ -126,21 +135,15 @@ class WordMap:
         # Rounded, so that the last bit of a product, which depends on the rows beside, does not show.
         return top.astype(np.uint16), (np.rint(roots / length * _WEIGHT_STEPS) / _WEIGHT_STEPS).astype(np.float32)
 
-    def words(self, sentence: NDArray[Any], correction: NDArray[np.float32] | None = None) -> WordVector:
-        """Words, given their sentence vector, as pictures are compared with them.
-
-        Parameters
-        ----------
-        sentence : of unit length; zeros where there are no words.
-        correction : what a collection adds to the map of sentences.
-        """
+    def words(self, sentence: NDArray[Any]) -> WordVector:
+        """Words, given their sentence vector (zeros where there are no words), as pictures are compared with them."""
         sentence = np.asarray(sentence, np.float32)
         if not sentence.any():
             return WordVector(np.zeros(DIMENSION, np.int32), 0.0, np.zeros(len(self._classes), np.float32))
-        sentences = self.sentences if correction is None else self.sentences + correction
-        place = unit((sentence - self.sentence_mean) @ sentences)
+        # Sums without BLAS, whose threads take longer to meet than this takes.
+        place = unit(np.einsum("i,ij->j", sentence - self.sentence_mean, self.sentences))
+        names = np.einsum("ij,j->i", self._classes, unit(sentence - self._class_mean))
         largest = float(np.abs(place).max()) or 1.0
-        names = self._classes @ unit(sentence - self.class_names.mean(axis=0))
         whole = np.rint(place / largest * _QUERY_STEPS).astype(np.int32)
         return WordVector(whole, largest / _QUERY_STEPS / STEPS, names)
 

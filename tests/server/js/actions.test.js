@@ -11,12 +11,12 @@ import { createStore, initialState } from "#page/store.js";
 /** @param {number} id @param {number} rank @param {number | null} mark */
 const hit = (id, rank, mark = null) => ({
   id, rank, mark, name: `${id}.jpg`, folder: "a", score: 1 / rank, kind: /** @type {const} */ ("picture"),
-  start: 0, end: 0, taken: null, caption: null, width: 4, height: 3,
+  start: 0, end: 0, taken: null, caption: null, width: 4, height: 3, literal: null,
 });
 
 /** @param {number[]} ids @param {number} total @returns {Answer} */
 const answer = (ids, total = ids.length) => ({
-  total, cutoff: null, diffused: false, learning: false, marks: 0, seconds: 0.01,
+  total, cutoff: null, diffused: false, learning: false, literal: null, marks: 0, seconds: 0.01,
   hits: ids.map((id, i) => hit(id, i + 1)),
 });
 

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  clock, count, date, duration, expertName, grouped, mean, number, partGroup, signed, smooth, sum, table,
+  clock, count, date, duration, expertName, grouped, literally, mean, number, partGroup, signed, smooth, sum,
+  table,
 } from "#page/format.js";
 
 test("numbers", () => {
@@ -12,6 +13,14 @@ test("numbers", () => {
   assert.equal(number(-123.4), "-123");
   assert.equal(signed(0.5, 2), "+0.50");
   assert.equal(signed(-0.5, 2), "−0.50");
+});
+
+test("how many results have the words", () => {
+  assert.equal(literally({ literal: null, total: 9 }), "");
+  assert.equal(literally({ literal: 9, total: 9 }), "");
+  assert.equal(literally({ literal: 0, total: 9 }), "none has these words: by looks");
+  assert.equal(literally({ literal: 1, total: 9 }), "1 has these words, the others look like it");
+  assert.equal(literally({ literal: 1200, total: 9000 }), "1,200 have these words, the others look like it");
 });
 
 test("times", () => {
