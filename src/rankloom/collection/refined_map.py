@@ -62,7 +62,8 @@ def refined_map(collection: Collection) -> RefinedMap:
 
 def store_refined_map(collection: Collection) -> None:
     """Learn from captions and marks, if there are many that it does not know, or if some that it knows are gone."""
-    if SOURCE not in {stored.name for stored in collection.descriptors()} or not SentenceEncoder.available():
+    complete = {stored.name for stored in collection.descriptors() if stored.rows >= len(collection)}
+    if SOURCE not in complete or not SentenceEncoder.available():
         return
     captions, marked = caption_pairs(collection), mark_pairs(collection)
     if not _outdated(_state(collection), len(captions), marked):
