@@ -59,12 +59,11 @@ def run_in_order(
     failed : makes the result of a task that killed its process, or hung in it; called with the task and the reason.
     stall_seconds : a task that gives no sign of life for so long is ended together with its process.
     patience : seconds that finished results wait for an earlier one; then they come first. None: for ever.
-    watch : called about once a second, while nothing is finished, with what the worker does that is waited for.
+    watch : called about once a second, while nothing is finished, with what a worker does.
     """
     if workers == 0:
         prepare(settings)
-        for task in tasks:
-            yield function(*task, alive=lambda doing="": watch(doing) if doing else None)
+        yield from (function(*task, alive=lambda doing="": watch(doing) if doing else None) for task in tasks)
         return
     crew = [Worker(function, prepare, settings, stall_seconds) for _ in range(workers)]
     idle: SimpleQueue[Worker] = SimpleQueue()
@@ -80,8 +79,7 @@ def run_in_order(
         finally:
             idle.put(worker)
 
-    threads = ThreadPoolExecutor(workers)  # each waits for one worker
-    waiting: deque[Future[Any]] = deque()
+    threads, waiting = ThreadPoolExecutor(workers), deque[Future[Any]]()  # a thread waits for one worker
     todo: Iterator[tuple[Any, ...]] = iter(tasks)
     first, since = None, 0.0
     try:
