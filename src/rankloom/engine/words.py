@@ -19,7 +19,7 @@ from rankloom.experts.looks import WordMap, WordVector, map_scores, name_scores
 from rankloom.text import parse_query, wanted_words
 from rankloom.text.sentences import sentence_encoder
 
-_REFERENCE = 2000  # items whose mean share of a color is the usual one
+_REFERENCE = 500  # items whose mean share of a color is the usual one
 
 
 class Looks:

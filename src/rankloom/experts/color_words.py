@@ -104,14 +104,15 @@ def color_shares(histograms: NDArray[Any], color: str) -> FloatArray:
     histograms : of the descriptor `spatial_color_histogram`, a row per picture.
     color : a name of `colors_of`.
     """
-    squares = np.square(np.asarray(histograms, np.float64)).reshape(-1, _CELLS, _COLORS)  # of roots of shares
-    shares = squares / np.maximum(squares.sum(axis=(1, 2), keepdims=True), 1e-12)
+    squares = np.square(np.asarray(histograms, np.float32))  # of roots of shares
+    total = np.maximum(squares.sum(axis=1, dtype=np.float64), 1e-12)
+    cells = squares.reshape(-1, _CELLS, _COLORS)
     if color == COLORLESS:
-        return np.asarray(shares[:, :, :_CHROMATIC].sum(axis=(1, 2)))
+        return np.asarray(cells[:, :, :_CHROMATIC].sum(axis=(1, 2), dtype=np.float64) / total)
     weights = np.ones(_CELLS)
     weights[[*_MIDDLE]] = 2.0
-    of_cells = shares[:, :, _bins(color)].sum(axis=2)
-    return np.asarray(of_cells @ weights * (_CELLS / weights.sum()))
+    of_cells = cells[:, :, _bins(color)].sum(axis=2, dtype=np.float64)
+    return np.asarray((of_cells * weights).sum(axis=1) * (_CELLS / weights.sum()) / total)
 
 
 @cache
