@@ -2,6 +2,8 @@
 
 import csv
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import cv2
@@ -65,6 +67,21 @@ def place(original, tmp_path):
 def taught(judged, tmp_path):
     copied(judged, tmp_path / "taught").close()
     return tmp_path / "taught"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("asked", [["boat"], ["--item", "3"]])
+def test_a_search_imports_no_rankers(place, asked):
+    code = (
+        "import sys\nfrom rankloom.cli import main\n"
+        "try: main(sys.argv[1:])\nexcept SystemExit: pass\n"
+        "heavy = {'sklearn', 'pandas', 'scipy.stats', 'scipy.spatial', 'lightgbm', 'onnxruntime'}\n"
+        "print(sorted(heavy & {*sys.modules}))"
+    )
+    command = [sys.executable, "-c", code, "search", *asked, "-c", str(place)]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert len(lines) > 5
+    assert lines[-1] == "[]"
 
 
 def records(*arguments):

@@ -15,9 +15,10 @@ import rankloom.experts.distances
 from rankloom.cli import main
 from rankloom.collection import Captions, Collection, Mark, index
 from rankloom.collection.query import Example, Filters, Query
-from rankloom.engine import METHODS, Engine, SearchOptions, snapshot
+from rankloom.engine import Engine, SearchOptions, snapshot
 from rankloom.engine.diffusion import ALPHA
 from rankloom.engine.feedback import Judgements, mark_offsets
+from rankloom.reranking import RERANKERS
 from tests.archives import alike, copied, ids, like, picture, rgb, write_pictures
 
 N = 48
@@ -258,7 +259,7 @@ def test_explanations_of_pictures_regions_and_concepts(changing):
         assert_explained(engine.rank(query))
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ["experts", *RERANKERS])
 def test_explanations_of_every_method(engine, method):
     for one in engine.search(like(9, text="green"), N, SearchOptions(method=method, explain=True)):
         assert sum(one.why.by_name().values()) == pytest.approx(one.score, rel=1e-6, abs=1e-9)
@@ -273,7 +274,7 @@ def test_scores_of_a_picture(engine):
 # Reordering ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ["experts", *RERANKERS])
 @pytest.mark.parametrize("query", [like(9), Query("boat")])
 def test_methods_and_diversity_reorder_and_lose_nothing(engine, method, query):
     plain = engine.search(query, N)

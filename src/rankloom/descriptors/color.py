@@ -7,7 +7,6 @@ from functools import cache
 import cv2
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.distance import pdist
 
 from rankloom.descriptors._prepared import Image, Prepared, Vector, cells, normalized, prepare, rooted
 
@@ -67,6 +66,8 @@ def color_similarity(image: Image | Prepared) -> Vector:
     >>> similar.shape, float(similar.min())
     ((300,), 1.0)
     """
+    from scipy.spatial.distance import pdist  # takes long, and searches import this module too
+
     small = cv2.resize(prepare(image).square, (5, 5), interpolation=cv2.INTER_AREA)
     distances = pdist(cv2.cvtColor(small, cv2.COLOR_RGB2LAB).reshape(25, 3) / 255.0)
     return np.asarray(np.exp(-distances / (distances.mean() + 0.02)), np.float32)

@@ -8,7 +8,6 @@ import cv2
 import numpy as np
 import pywt
 from numpy.typing import NDArray
-from scipy import fft
 
 from rankloom.descriptors._prepared import SIDE, Image, Prepared, Vector, cells, prepare, rooted
 
@@ -120,6 +119,8 @@ def gabor_bank(
 
 
 def _magnitudes(plane: NDArray[np.float32], bank: Filters) -> NDArray[np.float32]:
+    from scipy import fft  # takes long, and searches import this module too
+
     return np.asarray(np.abs(fft.ifft2(fft.fft2(plane) * bank, overwrite_x=True)), np.float32)
 
 

@@ -8,10 +8,10 @@ from rankloom.collection.saved import SavedSearch
 from rankloom.engine.engine import Engine
 from rankloom.engine.explanation import CONCEPT, FACES, TAGS, TEXT, Explanation, Part
 from rankloom.engine.online_weights import WeightState
-from rankloom.engine.options import METHODS, SearchOptions
+from rankloom.engine.options import SearchOptions
 from rankloom.engine.results import Results, SearchHit
 
 __all__ = [
-    "CONCEPT", "FACES", "METHODS", "TAGS", "TEXT", "Engine", "Explanation", "Model", "Part", "Results",
+    "CONCEPT", "FACES", "TAGS", "TEXT", "Engine", "Explanation", "Model", "Part", "Results",
     "SavedSearch", "SearchHit", "SearchOptions", "WeightState",
 ]  # fmt: skip

@@ -19,7 +19,6 @@ from rankloom.engine.options import SearchOptions
 from rankloom.engine.ranking import Ranking
 from rankloom.engine.similarity import Similarities
 from rankloom.engine.snapshot import Snapshot
-from rankloom.reranking import rerank
 
 REORDERED = 200  # hits that a reranker or diversity reorders
 
@@ -132,6 +131,8 @@ def reranked(ranking: Ranking, order: IntArray, total: FloatArray, method: str) 
     if len(top) < 3 or not snapshot.vectors:
         return order, moved
     name = "semantic" if "semantic" in snapshot.vectors else next(iter(snapshot.vectors))
+    from rankloom.reranking import rerank
+
     scores = rerank(total[top], np.asarray(snapshot.vectors[name][top], np.float64), method=method)
     floor = float(total[rest].max()) if len(rest) else float(total[top].min())
     ceiling = float(total[first].min()) if len(first) else np.inf

@@ -13,8 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from rankloom.collection import StoredMark
 from rankloom.core import FloatArray, IntArray
@@ -226,6 +224,9 @@ def _consistent(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     last = {frozenset(pair): pair for pair in pairs}
     if not last:
         return []
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
     items, places = np.unique(np.array([*last.values()], dtype=np.int64), return_inverse=True)
     better, worse = places.reshape(-1, 2).T
     edges = csr_array((np.ones(len(better)), (better, worse)), shape=(len(items), len(items)))

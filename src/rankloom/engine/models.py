@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,12 @@ from rankloom.collection.models import Model, add_model, model_state
 from rankloom.core import FloatArray, RankingData
 from rankloom.engine.online_weights import Phi, sampled_negatives
 from rankloom.engine.scorers import RankerScorer, Scorer
-from rankloom.evaluation import Comparison, compare_values, evaluate
 from rankloom.features import Features
 from rankloom.groups import group_rows
-from rankloom.rankers import OnlinePassiveAggressiveRanker, Ranker, make_ranker
+
+if TYPE_CHECKING:
+    from rankloom.evaluation import Comparison
+    from rankloom.rankers import Ranker
 
 METRIC = "AP"
 FOLDS = 5
@@ -136,6 +138,8 @@ def _held_out_scores(data: RankingData, ranker: str, params: Mapping[str, Any] |
 
 
 def _fitted(name: str, params: Mapping[str, Any] | None, X: FloatArray, y: FloatArray, qid: Any) -> Ranker:
+    from rankloom.rankers import make_ranker
+
     return make_ranker(name, **(params or {})).fit(X, y, qid=qid)
 
 
@@ -146,6 +150,8 @@ def compare_scorers(data: RankingData, scorers: Mapping[str, Scorer]) -> Compari
 
 
 def _compared(data: RankingData, scores: Mapping[str, FloatArray]) -> Comparison:
+    from rankloom.evaluation import compare_values, evaluate
+
     groups = group_rows(data.qid, len(data))
     values = {
         name: [evaluate(data.y[rows], of_all[rows], None, [METRIC])[METRIC] for rows in groups]
@@ -156,6 +162,8 @@ def _compared(data: RankingData, scores: Mapping[str, FloatArray]) -> Comparison
 
 def linear_ranker(names: Sequence[str], weights: Sequence[float]) -> Ranker:
     """Weights as a ranker that can be saved."""
+    from rankloom.rankers import OnlinePassiveAggressiveRanker
+
     ranker = OnlinePassiveAggressiveRanker(init=np.array(weights, dtype=np.float64))
     ranker.partial_fit_triplets(np.zeros((1, len(names))), np.empty((0, 2), dtype=np.int64))  # nothing to learn yet
     ranker.feature_names_in_ = np.array(names, dtype=object)

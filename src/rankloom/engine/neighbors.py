@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array, csr_array, diags_array
 
 from rankloom.core import FloatArray
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 # Similarities closer than this are taken for equal. Rounding in single precision depends on the processor; an order
 # that hung on it would depend on the machine that added an item.
@@ -48,6 +50,8 @@ class NeighborGraph:
 
     def operator(self) -> csr_array:
         """The symmetric normalised matrix S."""
+        from scipy.sparse import coo_array, csr_array, diags_array
+
         n, k = self.ids.shape
         rows, ranks = np.divmod(np.arange(n * k), max(k, 1))
         columns = self.ids.ravel()

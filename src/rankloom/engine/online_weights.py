@@ -8,7 +8,7 @@ from functools import cached_property
 from hashlib import sha256, shake_128
 from itertools import groupby, islice
 from struct import Struct
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,9 @@ from rankloom.collection import Collection, StoredMark, checkpoints
 from rankloom.collection.marks import asked_of, count_marks, mark_pages, marked_before, marks, undone_since
 from rankloom.collection.query import Query
 from rankloom.core import LRU, FloatArray, IntArray
-from rankloom.rankers import OnlineRanker, make_ranker, ranker_from_json, ranker_to_json
+
+if TYPE_CHECKING:
+    from rankloom.rankers import OnlineRanker
 
 # Similarities differ by a tenth or so between items; times this, a preference that the start knows has a margin of 1.
 GAIN = 30.0
@@ -118,6 +120,8 @@ def sampled_negatives(mark: StoredMark, n_items: int) -> list[int]:
 
 def online_ranker(name: str) -> OnlineRanker:
     """A new online ranker by its short name; an error if the ranker does not learn mark by mark."""
+    from rankloom.rankers import OnlineRanker, make_ranker
+
     ranker = make_ranker(name)
     if not isinstance(ranker, OnlineRanker):
         raise ValueError(f"{name!r} does not learn mark by mark; opr, opar1, opar2, ogdr and arow do")
@@ -163,11 +167,11 @@ class OnlineWeights:
         self._pause: Callable[[], None] = nothing
         self._unmarked: set[str] = set()
         self.complete = True  # whether all marks are of items that phi has
-        self._ranker = self._fresh()
+        self._ranker: OnlineRanker | None = None  # before there is something to learn, it is not even imported
 
     def _fresh(self) -> OnlineRanker:
-        init = GAIN * np.array([*self.start.values()])
         ranker = online_ranker(self._online)
+        init = self._coefficients
         ranker.set_params(init=init)
         if "C" in ranker.get_params():
             ranker.set_params(C=C)
@@ -177,7 +181,11 @@ class OnlineWeights:
     @property
     def weights(self) -> dict[str, float]:
         """What was learned so far."""
-        return {name: float(weight) / GAIN for name, weight in zip(self.start, self._ranker.coef_, strict=True)}
+        return {name: float(weight) / GAIN for name, weight in zip(self.start, self._coefficients, strict=True)}
+
+    @property
+    def _coefficients(self) -> FloatArray:
+        return GAIN * np.array([*self.start.values()]) if self._ranker is None else self._ranker.coef_
 
     def before(self, mark: int) -> OnlineWeights:
         """The weights as they were at the last checkpoint before a mark; `catch_up(until=mark - 1)` does the rest."""
@@ -249,6 +257,7 @@ class OnlineWeights:
             learned += len(given)
         X, pairs = preferred.rows(self._blocks)
         if len(pairs):
+            self._ranker = self._ranker or self._fresh()
             self._ranker.partial_fit_triplets(X, pairs)
         if learned:
             self._last = page[learned - 1].id
@@ -302,16 +311,21 @@ class OnlineWeights:
 
     def _checkpoint(self) -> None:
         if checkpoints.due(self._collection, self._key, self.n_marks):
-            state = checkpoints.Checkpoint(self._last, self.n_marks, json.dumps(ranker_to_json(self._ranker)))
+            from rankloom.rankers import ranker_to_json
+
+            ranker = json.dumps(ranker_to_json(self._ranker or self._fresh()))
+            state = checkpoints.Checkpoint(self._last, self.n_marks, ranker)
             checkpoints.write(self._collection, self._key, state, self._undo)
 
     def _resume(self, before: int | None = None) -> None:
         """Go back to the last checkpoint, before a mark if one is given; or to the start."""
-        self._ranker, self._last, self.n_marks = self._fresh(), self._first, 0
+        self._ranker, self._last, self.n_marks = None, self._first, 0
         self._histories.clear()
         self._undo, _ = undone_since(self._collection, self._undo)  # first: what is undone meanwhile is seen next time
         stored = checkpoints.last(self._collection, self._key, before)
         if stored is not None:
+            from rankloom.rankers import OnlineRanker, ranker_from_json
+
             ranker = ranker_from_json(json.loads(stored.ranker))
             assert isinstance(ranker, OnlineRanker)
             self._ranker, self._last, self.n_marks = ranker, stored.mark, stored.n_marks

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rankloom.reranking import RERANKERS
-
-METHODS = ("experts", *RERANKERS)
-
 
 @dataclass(frozen=True)
 class SearchOptions:
@@ -39,5 +35,8 @@ class SearchOptions:
             raise ValueError(f"offset must not be negative, got {self.offset!r}")
         if not 0 <= self.diversity <= 1:
             raise ValueError(f"diversity must be from 0 to 1, got {self.diversity!r}")
-        if self.method not in METHODS:
-            raise ValueError(f"unknown method {self.method!r}; known are {', '.join(METHODS)}")
+        if self.method != "experts":
+            from rankloom.reranking import RERANKERS
+
+            if self.method not in RERANKERS:
+                raise ValueError(f"unknown method {self.method!r}; known are experts, {', '.join(RERANKERS)}")

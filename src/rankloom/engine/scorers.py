@@ -1,18 +1,23 @@
-"""What ranks the items of a search by phi: weights, or any ranker. Both say what each expert adds."""
+"""What ranks the items of a search by phi: weights, or any ranker. Both say what each expert adds.
+
+The rankers, which take long to import, are left alone until there is one.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from rankloom.core import FloatArray, IntArray
 from rankloom.engine.explanation import Part, expert_part
 from rankloom.features import Features
-from rankloom.rankers import AdditiveRanker, LinearRanker, Ranker, ranker_from_json, ranker_to_json
+
+if TYPE_CHECKING:
+    from rankloom.rankers import Ranker
 
 
 class Scorer(Protocol):
@@ -79,6 +84,8 @@ class RankerScorer:
         Where the score is no sum over experts, it is taken apart by setting one expert after the other to 0; what is
         left is the part "start".
         """
+        from rankloom.rankers import AdditiveRanker
+
         columns = self._columns(phi, np.array([row]))
         values = np.array([float(columns.column(place)[0]) for place in range(len(self.names))])
         added: dict[str, float] = {}
@@ -111,6 +118,8 @@ class RankerScorer:
     @property
     def linear_weights(self) -> dict[str, float] | None:
         """The weights of the experts, if the ranker is linear."""
+        from rankloom.rankers import LinearRanker
+
         if not isinstance(self.ranker, LinearRanker):
             return None
         coef = self.scale * self.ranker.coef_
@@ -118,10 +127,14 @@ class RankerScorer:
 
     def to_json(self) -> dict[str, Any]:
         """As plain values."""
+        from rankloom.rankers import ranker_to_json
+
         ranker = ranker_to_json(self.ranker)
         return {"ranker": ranker, "names": [*self.names], "scale": self.scale, "kept": dict(self.kept)}
 
     @classmethod
     def from_json(cls, state: Mapping[str, Any]) -> RankerScorer:
         """Read what `to_json` wrote."""
+        from rankloom.rankers import ranker_from_json
+
         return cls(ranker_from_json(state["ranker"]), tuple(state["names"]), state["scale"], state["kept"])

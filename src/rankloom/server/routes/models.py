@@ -6,7 +6,6 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from rankloom.rankers import RANKERS
 from rankloom.server.context import Context
 from rankloom.server.errors import Refused
 from rankloom.server.schemas import TrainRequest, UseRequest
@@ -25,8 +24,7 @@ def model_routes(context: Context) -> APIRouter:
     @router.post("/models/train", status_code=202)
     async def train(asked: TrainRequest) -> dict[str, Any]:
         """Begin to train a model from all marks; /api/collection says how far it is."""
-        if asked.ranker not in RANKERS:
-            raise Refused(422, f"ranker: known are {', '.join(RANKERS)}")
+        await work.read(_check_ranker, asked.ranker)
         return vars(context.jobs.start("train", lambda _: f"model {engine.train(asked.ranker).id}"))
 
     @router.post("/models/use")
@@ -40,3 +38,10 @@ def model_routes(context: Context) -> APIRouter:
 
 def _models(context: Context) -> list[dict[str, Any]]:
     return [model._asdict() for model in context.engine.models()]
+
+
+def _check_ranker(name: str) -> None:
+    from rankloom.rankers import RANKERS  # takes a second, which a server does not spend before it is needed
+
+    if name not in RANKERS:
+        raise Refused(422, f"ranker: known are {', '.join(RANKERS)}")
