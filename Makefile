@@ -5,17 +5,22 @@ PYTEST := $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile --
 NUMERICAL := tests/rankers tests/reranking tests/descriptors tests/experts $(patsubst %,tests/%.py,concepts/test_bagging \
   engine/test_graphs engine/test_index engine/test_learning engine/test_neighbors evaluation/test_metrics)
 
-.PHONY: demo test quick page other-cpu browser bench soak hostile clean
+.PHONY: demo test suite types quick page other-cpu browser bench soak hostile clean
 
 demo: .venv/.runtime
 	$(BIN)/rankloom demo
 
-test: .venv/.test browser page
+test: .venv/.test browser
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	@$(MAKE) --no-print-directory --jobs 3 suite types page
+
+suite:
+	$(PYTEST)
+
+types:
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(PYTEST)
 
 # What takes long or a browser is left out: a minute and a half on two cores.
 quick: .venv/.test
