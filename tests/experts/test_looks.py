@@ -56,6 +56,14 @@ def test_some_rows_score_as_all_do(vectors):
         assert scores(query, looks, rows).tolist() == scores(query, looks)[rows].tolist()
 
 
+def test_few_and_many_pictures_score_alike(vectors, monkeypatch):
+    looks = word_map().looks(vectors)
+    query = word_map().words(sentence_encoder().encode(["bus"])[0])
+    few = map_scores(query, looks)
+    monkeypatch.setattr("rankloom.experts.looks._FEW", 0)
+    assert map_scores(query, looks).tolist() == few.tolist()
+
+
 def test_no_words_and_no_picture_are_no_evidence(vectors):
     words = word_map()
     looks = words.looks(np.vstack([vectors[:1], np.zeros_like(vectors[:1])]))

@@ -35,6 +35,7 @@ _QUERY_STEPS = 32767.0
 _WEIGHT_STEPS = 8192.0
 # The classifier takes embeddings as long as the network makes them; stored ones have unit length, and this is usual.
 _LENGTH = 16.7
+_FEW = 5000  # pictures, up to which NumPy compares them with words
 _BLOCK = 4096
 
 
@@ -150,9 +151,13 @@ class WordMap:
 
 def map_scores(words: WordVector, looks: NDArray[np.void], rows: IntArray | None = None) -> FloatArray:
     """The cosines of words and pictures in the space of the map; whole numbers are summed, so that no order matters."""
+    flat = looks.view(np.int8).reshape(len(looks), RECORD.itemsize)
+    n_wanted = len(looks) if rows is None else len(rows)
+    if n_wanted <= _FEW:  # to load the compiled code takes longer, which a search in the shell would wait for
+        chosen = flat if rows is None else flat[rows]
+        return np.asarray((chosen[:, :DIMENSION].astype(np.int32) @ words.map) * words.scale, np.float64)
     from rankloom.experts._look_kernels import products
 
-    flat = looks.view(np.int8).reshape(len(looks), RECORD.itemsize)
     numbers = np.arange(len(looks)) if rows is None else np.asarray(rows, np.int64)
     return np.asarray(products(flat, words.map, numbers) * words.scale, np.float64)
 

