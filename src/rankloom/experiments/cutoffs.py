@@ -43,7 +43,7 @@ def search_lists(
     diffusion : whether neighbors count.
     n_queries, random_state : how many items are queries, and which.
     """
-    diffuse = CollectionDiffusion(data, weights) if diffusion else None
+    diffuse = CollectionDiffusion(data.neighbors(weights)) if diffusion else None
     lists = []
     for query in data.queries(n_queries, random_state).tolist():
         scores = data.similarity(query, weights).astype(np.float64)

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from rankloom.core import FloatArray, IntArray, listed
 from rankloom.descriptors import PRESETS
 from rankloom.engine.diffusion import diffuse_scores
-from rankloom.engine.neighbors import NeighborGraph, build_graph
+from rankloom.engine.neighbors import NeighborGraph
+from rankloom.experiments.graphs import neighbor_graphs
 from rankloom.experts import FOUR, Expert, experts_of, measure_scales
-from rankloom.experts.distances import DISTANCES, Weighted, add_similarities, all_distances
+from rankloom.experts.distances import DISTANCES, Weighted, add_similarities, all_distances_of
 from rankloom.experts.starting_weights import prior_weights
 
 DIFFUSION = " + neighbours"  # in the name of a method, after diffusion of its scores
@@ -57,12 +58,13 @@ class LabeledCollection:
         weights = prior_weights(self.vectors)
         return np.array([weights.get(expert.name, 0.0) for expert in self.experts])
 
-    def phi(self, row: int) -> NDArray[np.float32]:
-        """What each expert says of each item, with one item as the query."""
-        parts = []
-        for name, stored in self.vectors.items():
-            distances = all_distances(np.asarray(stored[row], np.float32), stored)
-            parts.append(np.exp(-distances[:, _FOUR] / self.scales[name][_FOUR].astype(np.float32)))
+    def phi(self, row: int, rows: IntArray | None = None) -> NDArray[np.float32]:
+        """What each expert says of each item, or of some rows, with one item as the query."""
+        described = [(np.asarray(stored[row], np.float32), stored) for stored in self.vectors.values()]
+        parts = [
+            np.exp(-distances[:, _FOUR] / self.scales[name][_FOUR].astype(np.float32))
+            for name, distances in zip(self.vectors, all_distances_of(described, rows), strict=True)
+        ]
         return np.concatenate(parts, axis=1)
 
     def similarity(self, row: int, weights: FloatArray) -> NDArray[np.float32]:
@@ -78,7 +80,7 @@ class LabeledCollection:
 
     def neighbors(self, weights: FloatArray, k: int = 10) -> NeighborGraph:
         """The neighbor graph under these weights."""
-        return build_graph(lambda row: self.similarity(row, weights), np.ones(len(self), dtype=bool), k)
+        return neighbor_graphs(self, [weights], k)[0]
 
     def relevant(self, row: int) -> NDArray[np.bool_]:
         """Which items answer a query; the query itself does not count."""
@@ -101,14 +103,13 @@ class CollectionDiffusion:
 
     Parameters
     ----------
-    data : the collection.
-    weights : of the experts, whose similarity makes the neighbor graph.
+    neighbors : its neighbor graph.
     """
 
-    def __init__(self, data: LabeledCollection, weights: FloatArray):
-        self._neighbors = data.neighbors(weights)
-        self._operator = self._neighbors.operator()
-        self._everything = np.ones(len(data), dtype=bool)
+    def __init__(self, neighbors: NeighborGraph):
+        self._neighbors = neighbors
+        self._operator = neighbors.operator()
+        self._everything = np.ones(len(neighbors), dtype=bool)
 
     def __call__(self, scores: FloatArray, *, barred: IntArray | None = None, judged: bool = False) -> FloatArray:
         """The scores after diffusion; `barred` rows lend nothing, `judged` says that the scores follow marks."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from rankloom.core import FloatArray, IntArray, RankingData
 from rankloom.evaluation.metrics import evaluate
+from rankloom.experiments.graphs import neighbor_graphs
 from rankloom.experiments.labeled import DIFFUSION, CollectionDiffusion, LabeledCollection, average_precision
 from rankloom.experiments.prior import positive_weights
 from rankloom.rankers import LinearRanker, Ranker, RankingLogisticRegression
@@ -84,17 +85,22 @@ def evaluate_collection(
     queries = data.queries(n_queries, random_state)
     random = np.random.default_rng(random_state)
     fold_of = _folds(data.labels[queries], folds, unseen, random)
-    total = 2 * len(queries)
+    n_items = len(data) if diffusion else 0
+    total = 2 * len(queries) + n_items
     examples = _training_rows(data, queries, random, lambda done: progress(done, total, "examples"))
     names = ["uniform", "best expert", "start", *rankers]
     if diffusion:
         linear = [name for name in names if name not in rankers or isinstance(rankers[name], LinearRanker)]
         names += [f"{name}{DIFFUSION}" for name in linear]
     values = {name: {metric: np.zeros(len(queries)) for metric in METRICS} for name in names}
-    graphs = _Graphs(data) if diffusion else None
+    begin = data.start if start is None else start
+    fitted = [_fitted(rankers, examples.take(fold_of[examples.qid] != fold), begin) for fold in range(folds)]
     done = len(queries)
-    for fold in range(folds):
-        scorers = _fitted(rankers, examples.take(fold_of[examples.qid] != fold), data.start if start is None else start)
+    graphs = None
+    if diffusion:
+        graphs = _graphs(data, fitted, lambda items: progress(len(queries) + items, total, "neighbours"))
+        done += n_items
+    for fold, scorers in enumerate(fitted):
         for number in np.flatnonzero(fold_of == fold).tolist():
             progress(done, total, "queries")
             done += 1
@@ -118,18 +124,19 @@ def _fitted(rankers: Mapping[str, Ranker], examples: RankingData, start: FloatAr
     return scorers
 
 
-class _Graphs:
-    """The neighbor graph of each vector of weights, built once."""
+_Graphs = Mapping[bytes, CollectionDiffusion]  # by the bytes of the weights
 
-    def __init__(self, data: LabeledCollection):
-        self._data = data
-        self._graphs: dict[bytes, CollectionDiffusion] = {}
 
-    def under(self, weights: FloatArray) -> CollectionDiffusion:
-        key = weights.tobytes()
-        if key not in self._graphs:
-            self._graphs[key] = CollectionDiffusion(self._data, weights)
-        return self._graphs[key]
+def _graphs(
+    data: LabeledCollection,
+    fitted: Sequence[Mapping[str, FloatArray | Ranker]],
+    progress: Callable[[int], None],
+) -> _Graphs:
+    """Diffusion over the neighbor graph of each vector of weights, all built together."""
+    linear = [scorer for scorers in fitted for scorer in scorers.values() if isinstance(scorer, np.ndarray)]
+    weights = {scorer.tobytes(): scorer for scorer in linear}
+    graphs = neighbor_graphs(data, [*weights.values()], progress=progress)
+    return {key: CollectionDiffusion(graph) for key, graph in zip(weights, graphs, strict=True)}
 
 
 def _rankings(
@@ -143,7 +150,7 @@ def _rankings(
         scores = phi @ scorer
         yield name, scores
         if graphs is not None:
-            yield f"{name}{DIFFUSION}", graphs.under(scorer)(scores)
+            yield f"{name}{DIFFUSION}", graphs[scorer.tobytes()](scores)
 
 
 def _folds(labels: NDArray[Any], folds: int, unseen: bool, random: np.random.Generator) -> IntArray:
@@ -205,7 +212,7 @@ def _training_rows(
         others = np.flatnonzero(data.labels != data.labels[query])
         sampled = random.choice(others, min(OTHERS, len(others)), replace=False)
         chosen = np.concatenate([np.flatnonzero(relevant), sampled])
-        rows.append(data.phi(query)[chosen].astype(np.float64))
+        rows.append(data.phi(query, chosen).astype(np.float64))
         grades.append(relevant[chosen].astype(np.float64))
         qid.append(np.full(len(chosen), number))
     return RankingData(np.concatenate(rows), np.concatenate(grades), np.concatenate(qid))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +14,8 @@ from rankloom.core import FloatArray, IntArray
 from rankloom.engine.feedback import Judgements, feedback_coefficients, fit_feedback
 from rankloom.evaluation.significance import bootstrap_means
 from rankloom.experiments.labeled import DIFFUSION, CollectionDiffusion, LabeledCollection, average_precision
+
+_COLUMNS = 4096  # similarities of all items to one, which are kept
 
 
 @dataclass(frozen=True)
@@ -143,15 +145,15 @@ def simulate_users(
     kernel = np.maximum(weights, 0.0)
     kernel = kernel / (kernel.sum() or 1.0)
     habits = _Habits(rounds, per_round, noise, choose)
-    diffusions = (None, CollectionDiffusion(data, weights)) if diffusion else (None,)
+    diffusions = (None, CollectionDiffusion(data.neighbors(weights))) if diffusion else (None,)
     values = {
         _spelled(name, diffuse): np.zeros((len(queries), rounds + 1)) for name in strategies for diffuse in diffusions
     }
     none = np.empty(0, dtype=np.int64)
+    column = lru_cache(_COLUMNS)(partial(data.similarity, weights=kernel))  # users of a class mark the same items
     for number, query in enumerate(queries.tolist()):
         progress(number, len(queries), "users")
         base = data.similarity(query, weights).astype(np.float64)
-        column = cache(partial(data.similarity, weights=kernel))
         search = _Search(data, weights, query, base, none, none, column, cache(data.phi))
         for name in strategies:
             for diffuse in diffusions:
