@@ -23,13 +23,13 @@ def test_a_file_that_goes_while_another_comes_back_is_a_change(collection, tmp_p
     place = tmp_path / "camera"
     place.mkdir()
     for number in (1, 2):
-        cv2.imwrite(str(place / f"IMG_{2000 + number}.png"), picture((200, 30, 30), number))
+        cv2.imwrite(str(place / f"{number}.png"), picture((200, 30, 30), number))
     index(collection, [place], workers=0)
-    (place / "IMG_2002.png").rename(tmp_path / "away.png")
+    (place / "2.png").rename(tmp_path / "away.png")
     index(collection, [place], workers=0)
     before, present = state_of(collection), collection.present().tolist()
-    (tmp_path / "away.png").rename(place / "IMG_2002.png")
-    (place / "IMG_2001.png").unlink()
+    (tmp_path / "away.png").rename(place / "2.png")
+    (place / "1.png").unlink()
     index(collection, [place], workers=0)
     assert collection.present().tolist() != present
     assert state_of(collection)._replace(changes=before.changes) == before  # the counts alone tell nothing
@@ -77,3 +77,24 @@ def test_a_collection_of_an_earlier_version_counts_from_now_on(tmp_path):
         before = counters(opened)
         keep_concept(opened, "boat", "{}")
         assert counters(opened) == before._replace(contents=before.contents + 1)
+
+
+def test_a_collection_of_an_earlier_version_learns_the_names_of_its_files(tmp_path):
+    place = tmp_path / "old"
+    place.mkdir()
+    names = ["IMG_4026.jpg", "old_bridge.png", ".hidden", "noExtension"]
+    with connect(place / "rankloom.db") as db:
+        for migration in MIGRATIONS[:7]:
+            db.executescript(migration)
+        db.execute("PRAGMA user_version = 7")
+        for number, name in enumerate(names, 1):
+            db.execute("INSERT INTO contents VALUES (?, 'picture', 1)", (name,))
+            db.execute("INSERT INTO files VALUES (?, ?, 1, 1)", (f"/photos.2024/{name}", name))
+            columns = "id, hash, width, height, phash, thumb_start, thumb_bytes"
+            db.execute(f"INSERT INTO items ({columns}) VALUES (?, ?, 1, 1, 0, 0, 1)", (number, name))
+        known = (2, "/photos.2024/old_bridge.png", "name", "old bridge")
+        db.execute("INSERT INTO texts (item, path, source, text) VALUES (?, ?, ?, ?)", known)
+    db.close()
+    with Collection(place) as opened:
+        rows = opened.db.execute("SELECT item, text FROM texts WHERE source = 'name' ORDER BY item").fetchall()
+    assert rows == [(1, "IMG_4026"), (2, "old bridge"), (3, ".hidden"), (4, "noExtension")]

@@ -1,11 +1,14 @@
 """Words that find what pictures show, in a collection of the sample's drawings."""
 
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from rankloom import Collection, Engine
+from rankloom.collection import index
 from rankloom.collection.look_files import all_looks, forget_looks, look_file_in_use, store_looks, stored_looks
 from rankloom.collection.query import Example, Query
 from rankloom.collection.refined_map import caption_pairs, mark_pairs, refined_map, store_refined_map
@@ -78,12 +81,24 @@ def test_stop_words_find_nothing_by_themselves(collection):
     assert engine.search(Query("hen of the woods"), 5).literal == 1
 
 
-def test_a_file_is_found_by_its_name_as_typed(collection):
-    item = collection.items()[7]
-    with collection.transaction() as db:
-        db.execute("INSERT INTO texts (item, path, source, text) VALUES (?, '', 'name', 'IMG_4026')", (item.id,))
-    for typed in ("IMG_4026.jpg", "IMG_4026", "4026", "img 4026"):
-        assert Engine(collection).search(Query(typed), 1)[0].id == item.id, typed
+def test_a_file_is_found_by_its_name_as_typed(tmp_path):
+    names = ["IMG_4025", "IMG_4026", "2120411340_104eb610b1", "redBoat", "DSC00017"]
+    (tmp_path / "pictures").mkdir()
+    for number, name in enumerate(names):
+        Image.new("RGB", (40, 30), (50 * number, 90, 200)).save(tmp_path / "pictures" / f"{name}.jpg")
+    with Collection(tmp_path / "c", create=True) as made:
+        index(made, [tmp_path / "pictures"], workers=0, ocr=False)
+        for typed, name in [
+            ("IMG_4026.jpg", "IMG_4026"),
+            ("IMG_4026", "IMG_4026"),
+            ("4026", "IMG_4026"),
+            ("img 4026", "IMG_4026"),
+            ("2120411340", "2120411340_104eb610b1"),
+            ("redBoat.jpg", "redBoat"),
+            ("DSC000*", "DSC00017"),
+        ]:
+            hit = Engine(made).search(Query(typed), 1)[0]
+            assert (Path(hit.path).stem, hit.literal) == (name, True), typed
 
 
 def test_a_concept_answers_its_name(collection):

@@ -24,6 +24,7 @@ from rankloom.media import (
     words_of_name,
 )
 from rankloom.media.embedded import embedded_texts, xmp_texts
+from rankloom.media.names import texts_of_name
 from rankloom.media.subtitles import MAX_PLACES
 from tests.data import SHARED, needs_shared
 from tests.media.drawn_videos import frames, write
@@ -66,9 +67,25 @@ class TestNames:
     def test_folders_up_to_the_root(self, tmp_path: Path) -> None:
         path = tmp_path / "summer_2020" / "atTheSea" / "blueBoat.jpg"
         found = [(text.text, text.source) for text in texts_of(path, root=tmp_path)]
-        assert found == [("blue Boat", "name"), ("summer 2020", "folder"), ("at The Sea", "folder")]
-        assert [text.text for text in texts_of(path)] == ["blue Boat", "at The Sea"]
-        assert [text.text for text in texts_of(path, root=tmp_path / "elsewhere")] == ["blue Boat", "at The Sea"]
+        name = ["blue Boat", "blueBoat"]
+        assert found == [*((text, "name") for text in name), ("summer 2020", "folder"), ("at The Sea", "folder")]
+        assert [text.text for text in texts_of(path)] == [*name, "at The Sea"]
+        assert [text.text for text in texts_of(path, root=tmp_path / "elsewhere")] == [*name, "at The Sea"]
+
+    @pytest.mark.parametrize(
+        ("name", "texts"),
+        [
+            ("IMG_4026", ["IMG_4026"]),
+            ("2120411340_104eb610b1", ["104 eb 610 b 1", "2120411340_104eb610b1"]),
+            ("Golden_Gate-bridge", ["Golden Gate bridge"]),
+            ("Beach (2)", ["Beach 2"]),
+            ("2024-01-31", ["2024-01-31"]),
+            ("7", []),
+            ("", []),
+        ],
+    )
+    def test_names_as_typed(self, name: str, texts: list[str]) -> None:
+        assert texts_of_name(name) == texts
 
 
 class TestSidecars:

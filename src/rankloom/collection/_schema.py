@@ -191,6 +191,19 @@ MIGRATIONS = (
     CREATE TABLE known_faces (box INTEGER PRIMARY KEY, vector BLOB NOT NULL, jpeg BLOB NOT NULL, person INTEGER);
     CREATE INDEX known_faces_person ON known_faces (person);
     """,
+    """
+    -- Names of files as they are typed, beside the words in them.
+    WITH folded AS (SELECT path, hash, replace(path, '\\', '/') AS whole FROM files),
+    named AS (SELECT path, hash, substr(whole, length(rtrim(whole, replace(whole, '/', ''))) + 1) AS name FROM folded),
+    stems AS (SELECT path, hash, CASE
+        WHEN instr(substr(name, 2), '.') THEN substr(name, 1, length(rtrim(name, replace(name, '.', ''))) - 1)
+        ELSE name END AS stem FROM named)
+    INSERT INTO texts (item, path, source, text)
+    SELECT items.id, stems.path, 'name', stem FROM stems JOIN items ON items.hash = stems.hash WHERE NOT EXISTS (
+        SELECT 1 FROM texts WHERE texts.item = items.id AND texts.path = stems.path AND source = 'name'
+            AND lower(text) = lower(replace(replace(stem, '_', ' '), '-', ' '))
+    );
+    """,
 )
 
 

@@ -24,3 +24,15 @@ def words_of_name(name: str) -> str:
     if all(map(_CAMERA.fullmatch, words)):
         return ""
     return clean(" ".join(word for word in words if not (word.isdigit() and len(word) > 4)))
+
+
+def texts_of_name(name: str) -> list[str]:
+    """What a file of this name, without its extension, is found by: its words, and the name as people type it.
+
+    >>> texts_of_name("IMG_4026"), texts_of_name("old_bridge"), texts_of_name("redBoat")
+    (['IMG_4026'], ['old bridge'], ['red Boat', 'redBoat'])
+    """
+    words = words_of_name(name)
+    typed = [part for part in _PARTS.split(name.lower()) if part]
+    as_typed = "" if {*typed} <= {*words.lower().split()} or len(name) < 2 else clean(name)
+    return [text for text in (words, as_typed) if text]

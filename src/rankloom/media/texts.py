@@ -12,7 +12,7 @@ from rankloom.media._machine_texts import is_caption
 from rankloom.media._text_files import bounded, read_text
 from rankloom.media.embedded import embedded_texts
 from rankloom.media.errors import MediaError, reason
-from rankloom.media.names import words_of_name
+from rankloom.media.names import texts_of_name, words_of_name
 
 Source = Literal["name", "folder", "sidecar", "embedded"]
 
@@ -56,11 +56,12 @@ def texts_of(
     ...     _ = (folder / "redBoat.txt").write_text("A boat on the lake")
     ...     texts_of(folder / "redBoat.jpg", root=root)
     [Text(text='red Boat', source='name'),
+     Text(text='redBoat', source='name'),
      Text(text='summer holiday', source='folder'),
      Text(text='A boat on the lake', source='sidecar')]
     """
     path = Path(path)
-    texts = [Text(words_of_name(path.stem), "name")]
+    texts = [Text(text, "name") for text in texts_of_name(path.stem)]
     texts += [Text(words_of_name(folder), "folder") for folder in _folders(path, root)]
     texts += [Text(text, "sidecar") for text in _sidecar_texts(path, warn)]
     texts += [Text(text, "embedded") for text in embedded_texts(path, warn)]
