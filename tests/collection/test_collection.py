@@ -118,6 +118,7 @@ def test_turned_pictures_have_the_size_that_is_seen(tmp_path, few):
             assert thumbnail.shape == (60, 90, 3)
 
 
+@pytest.mark.slow
 def test_heic_and_avif(tmp_path, few):
     from pillow_heif import register_heif_opener
 
@@ -469,6 +470,7 @@ def test_export(collection, tmp_path):
         export_items(collection, tmp_path / "items.doc")
 
 
+@pytest.mark.slow
 def test_many_threads_read_while_one_writes(collection, folder):
     stop, failures = threading.Event(), []
 

@@ -165,6 +165,7 @@ class TestLater:
             index(collection, [tmp_path / "p"], workers=0, ocr=False)
             yield collection
 
+    @pytest.mark.slow
     def test_an_unchanged_folder_is_read_again_only_on_request(self, older):
         assert "ocr" not in active_readers(older)
         report = index(older, workers=0, ocr=True)

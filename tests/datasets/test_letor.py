@@ -305,6 +305,7 @@ def test_garbage_raises_only_value_errors(content):
         max_size=8,
     )
 )
+@pytest.mark.slow
 def test_equals_scikit_learn(rows):
     text = "".join(
         f"{label} qid:{qid} {' '.join(f'{i}:{row[i]!r}' for i in sorted(row))}  # c\n" for label, qid, row in rows

@@ -232,6 +232,7 @@ def test_bad_numbers_are_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "a").exists()
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path: Path) -> None:
     target = tmp_path / "few"
     done = CliRunner().invoke(sample, [str(target), "--pictures", "6", "--videos", "0", "--seed", "3"])

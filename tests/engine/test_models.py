@@ -256,6 +256,7 @@ def test_suggestions_keep_to_the_filters(changing):
 # Kept pictures and searches ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_pictures_are_kept_once_and_found_again(changing):
     engine = alike(changing)
     image = rgb(changing, 7)[5:, :50].copy()

@@ -103,6 +103,7 @@ def test_a_long_replay_holds_up_nobody(changing, monkeypatch):
     assert engine.weights == anew.weights
 
 
+@pytest.mark.slow
 def test_a_doubled_collection_is_learned_again(changing, tmp_path):
     engine = alike(changing)
     engine.feedback(like(3), [Mark(item, float(item % 2)) for item in range(4, 20)])

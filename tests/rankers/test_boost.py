@@ -135,6 +135,7 @@ KINDS = ["plain", "ties", "graded", "queries", "graded queries", "graded queries
 @pytest.mark.parametrize("alpha", ["closed", "exact"])
 @pytest.mark.parametrize("weak", ["threshold", "feature"])
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.slow
 def test_every_round_is_the_best_one(kind, weak, alpha):
     for seed in range(2):
         X, y, qid, weight, query_weight = make(kind, seed=seed)

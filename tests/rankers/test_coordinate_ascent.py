@@ -292,6 +292,7 @@ def test_mq2008():
 
 
 @pytest.mark.parametrize("metric", ["AP", "nDCG@1000", "tau"])
+@pytest.mark.slow
 def test_points_of_a_long_line_are_compared_in_a_sample(metric):
     random = np.random.default_rng(0)
     X = random.normal(size=(40_000, 3))

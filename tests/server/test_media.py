@@ -82,6 +82,7 @@ def test_a_changed_file_is_not_served(pictures, tmp_path, change):
 
 
 @pytest.mark.parametrize("how", ["the file", "its folder"])
+@pytest.mark.slow
 def test_a_link_that_leads_out_is_not_served(pictures, tmp_path, how):
     """Also where size and time are those of the indexed file."""
     with client(tmp_path / "c") as web:

@@ -280,6 +280,7 @@ def test_export(own):
 
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF"])
+@pytest.mark.slow
 def test_search_with_an_uploaded_picture(own, kind):
     sent = own.post("/api/upload", content=picture(kind=kind), headers={"Content-Type": f"image/{kind.lower()}"})
     key = ok(sent)["picture"]
@@ -441,6 +442,7 @@ def test_a_form_of_another_site_is_refused(folder):
         assert web.options("/api/search", headers={"Origin": "http://evil.example"}).status_code == 405
 
 
+@pytest.mark.slow
 def test_the_token(folder):
     with client(folder, token=TOKEN) as web:
         assert ok(web.get("/api/health"))

@@ -120,6 +120,7 @@ def test_a_changed_index_equals_one_built_anew(changes, query):
     assert all(first >= 2 * second for first, second in pairwise(sizes))
 
 
+@pytest.mark.slow
 def test_many_small_changes_equal_one_build_and_stay_few_segments():
     random = np.random.default_rng(0)
     pairs = [(int(random.integers(1, 300)), " ".join(random.choice(WORDS, 5))) for _ in range(1500)]
@@ -247,6 +248,7 @@ def test_parsing():
 
 @given(st.text(alphabet='ab"-* 孔雀고\u0301\u200b', max_size=30))
 @settings(max_examples=200, deadline=None)
+@pytest.mark.slow
 def test_every_text_is_a_query(text):
     index = TextIndex.build([(1, "a b ab"), (2, "孔雀 고")])
     scores = index.scores(text)
