@@ -379,6 +379,24 @@ def test_the_page_and_its_files(web):
     assert not re.search(r'(?:src|href)="(?:https?:)?//', page.text)
 
 
+def test_files_of_the_page_are_compressed_and_kept_by_browsers(web):
+    page = web.get("/", headers={"Accept-Encoding": "gzip"})
+    assert page.headers["content-encoding"] == "gzip"
+    assert page.headers["cache-control"] == "no-cache"
+    assert web.get("/", headers={"If-None-Match": page.headers["etag"]}).status_code == 304
+    (address,) = re.findall(r'<script type="module" src="(/static/[0-9a-f]{16}/js/main.js)"', page.text)
+    assert f'<link rel="modulepreload" href="{address.replace("main.js", "search.js")}">' in page.text
+    versioned, plain = web.get(address), web.get("/static/js/main.js", headers={"Accept-Encoding": "identity"})
+    assert versioned.content == plain.content
+    assert versioned.headers["content-type"].startswith("text/javascript")
+    assert "immutable" in versioned.headers["cache-control"]
+    assert "content-encoding" not in plain.headers
+    assert plain.headers["cache-control"] == "no-cache"
+    for missing in ("/static/0123456789abcdef/js/main.js", "/static/js/types.d.ts", "/static/js", "/static/app.py"):
+        assert web.get(missing).status_code == 404, missing
+    assert web.post(address).status_code == 405
+
+
 def test_openapi_names_every_call(web):
     paths = ok(web.get("/api/openapi.json"))["paths"]
     expected = (

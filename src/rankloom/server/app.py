@@ -7,11 +7,8 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from pathlib import Path
 
-from fastapi import FastAPI, Response
-from starlette.responses import FileResponse
-from starlette.staticfiles import StaticFiles
+from fastapi import FastAPI, Request, Response
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from rankloom import __version__
@@ -23,25 +20,16 @@ from rankloom.server.context import Context
 from rankloom.server.errors import add_error_handlers
 from rankloom.server.guard import Guard
 from rankloom.server.health import Health
+from rankloom.server.page import Page
 from rankloom.server.routes import ROUTES
 from rankloom.server.schemas import ErrorBody
 from rankloom.server.settings import ServerSettings
 from rankloom.server.work import Jobs, Work
 
 BACKUP_SECONDS = 3600.0  # between two looks at whether today has a backup
-STATIC = Path(__file__).parent / "static"
 ERRORS: dict[int | str, dict[str, type[ErrorBody]]] = {
     status: {"model": ErrorBody} for status in (400, 401, 403, 404, 409, 411, 413, 415, 421, 422, 429, 500, 503, 507)
 }
-
-
-class _Page(StaticFiles):
-    """The files of the page; a browser asks each time whether they are still the same."""
-
-    def file_response(self, *args: object, **kwargs: object) -> Response:
-        response: Response = super().file_response(*args, **kwargs)  # type: ignore[arg-type]
-        response.headers["Cache-Control"] = "no-cache"
-        return response
 
 
 def create_app(engine: Engine, settings: ServerSettings | None = None) -> FastAPI:
@@ -86,11 +74,13 @@ def create_app(engine: Engine, settings: ServerSettings | None = None) -> FastAP
     for routes in ROUTES:
         app.include_router(routes(context))
 
-    @app.get("/", include_in_schema=False)
-    async def page() -> FileResponse:
-        return FileResponse(STATIC / "index.html", headers={"Cache-Control": "no-cache"})
+    page = Page()
 
-    app.mount("/static", _Page(directory=STATIC), name="static")
+    @app.get("/", include_in_schema=False)
+    async def index(request: Request) -> Response:
+        return page.index(request.headers)
+
+    app.mount("/static", page, name="static")
     app.add_middleware(Guard, settings=settings, metrics=context.metrics, collection=collection)
     app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=[*settings.proxies])
     return app

@@ -1,0 +1,85 @@
+"""The page's own files: read once, compressed, and named by their content, so that a browser keeps them."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import mimetypes
+from pathlib import Path
+from typing import NamedTuple
+
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+STATIC = Path(__file__).parent / "static"
+_INDEX = "index.html"
+_FOREVER, _ASK = "public, max-age=31536000, immutable", "no-cache"
+_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".html": "text/html"}
+
+
+class _File(NamedTuple):
+    """A file as it is sent: plain and compressed."""
+
+    content: bytes
+    compressed: bytes
+    media_type: str
+    etag: str
+
+
+class Page:
+    """Serves the files below /static; below /static/VERSION they never change, so nobody asks for them twice.
+
+    Parameters
+    ----------
+    folder : the files.
+    """
+
+    def __init__(self, folder: Path = STATIC):
+        contents = {
+            path.relative_to(folder).as_posix(): path.read_bytes()
+            for path in sorted(folder.rglob("*"))
+            if path.is_file() and not path.name.endswith(".d.ts")
+        }
+        self.version = hashlib.blake2b(b"\0".join(contents.values()), digest_size=8).hexdigest()
+        contents[_INDEX] = self._addressed(
+            contents[_INDEX].decode(), [name for name in contents if name.endswith(".js")]
+        )
+        self._files = {name: _file(name, content) for name, content in contents.items()}
+
+    def _addressed(self, page: str, modules: list[str]) -> bytes:
+        """The page with the addresses of this version; it asks for all modules at once, not for one after the other."""
+        links = "".join(f'  <link rel="modulepreload" href="/static/{name}">\n' for name in modules)
+        return page.replace("</head>", f"{links}</head>", 1).replace('"/static/', f'"/static/{self.version}/').encode()
+
+    def index(self, headers: Headers) -> Response:
+        """The page itself, of which a browser asks each time whether it is still the same."""
+        return _response(self._files[_INDEX], headers, _ASK)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request for a file."""
+        if scope["method"] not in ("GET", "HEAD"):
+            raise HTTPException(405)
+        name = scope["path"].removeprefix(scope.get("root_path", "")).removeprefix("/")
+        named = name.removeprefix(f"{self.version}/")
+        if named not in self._files:
+            raise HTTPException(404)
+        response = _response(self._files[named], Headers(scope=scope), _ASK if named == name else _FOREVER)
+        await response(scope, receive, send)
+
+
+def _file(name: str, content: bytes) -> _File:
+    kind = _TYPES.get(Path(name).suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
+    etag = f'"{hashlib.blake2b(content, digest_size=16).hexdigest()}"'
+    return _File(content, gzip.compress(content, mtime=0), kind, etag)
+
+
+def _response(file: _File, asked: Headers, caching: str) -> Response:
+    headers = {"Cache-Control": caching, "ETag": file.etag, "Vary": "Accept-Encoding"}
+    known = {tag.strip().removeprefix("W/") for tag in asked.get("if-none-match", "").split(",")}
+    if file.etag in known:
+        return Response(status_code=304, headers=headers)
+    if "gzip" in asked.get("accept-encoding", "").lower() and len(file.compressed) < len(file.content):
+        return Response(file.compressed, media_type=file.media_type, headers={**headers, "Content-Encoding": "gzip"})
+    return Response(file.content, media_type=file.media_type, headers=headers)
