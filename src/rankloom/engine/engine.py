@@ -1,7 +1,4 @@
-"""The engine: search that explains itself and learns from every mark. It is composed of parts, each in its own file.
-
-What a search does not need and takes long to import is imported where it is used.
-"""
+"""The engine: search that explains itself and learns from every mark. It is composed of parts, each in its own file."""
 
 from __future__ import annotations
 
@@ -29,6 +26,8 @@ from rankloom.engine.concepts import ConceptInfo, concepts_of, load_concept, mak
 from rankloom.engine.encoding import crop
 from rankloom.engine.explanation import Explanation
 from rankloom.engine.index import Index
+from rankloom.engine.interleave import InterleavingResult, interleave, interleaving_results
+from rankloom.engine.learning_curve import learning_curve
 from rankloom.engine.neighbors import NeighborGraph
 from rankloom.engine.online_weights import WeightState, online_ranker
 from rankloom.engine.options import SearchOptions
@@ -41,7 +40,6 @@ from rankloom.features import Features
 
 if TYPE_CHECKING:
     from rankloom.concepts import Ranked
-    from rankloom.engine.interleave import InterleavingResult
     from rankloom.evaluation import Comparison
     from rankloom.rankers import Ranker
 
@@ -218,8 +216,6 @@ class Engine:
     def learning_curve(self) -> list[dict[str, Any]]:
         """For every judged query in order how its marked items are ordered: by the starting weights and by those that
         were learned before its first mark."""
-        from rankloom.engine.learning_curve import learning_curve
-
         snapshot = self.snapshot()
         return learning_curve(self.collection, self._weights.phi(snapshot), self._weights.online(snapshot))
 
@@ -374,14 +370,10 @@ class Engine:
         k : how many hits.
         user : who searches.
         """
-        from rankloom.engine.interleave import interleave
-
         return interleave(self.collection, self._pipeline, query, against, k, user)
 
     def interleaving_results(self) -> list[InterleavingResult]:
         """Which of two models people prefer, by the marks of interleaved lists; it may be read at any time."""
-        from rankloom.engine.interleave import interleaving_results
-
         return interleaving_results(self.collection)
 
     # Keeping up ------------------------------------------------------------------------------------------------------

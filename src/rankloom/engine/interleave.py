@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -15,13 +15,17 @@ from rankloom.collection.query import Query
 from rankloom.engine.options import SearchOptions
 from rankloom.engine.pipeline import Pipeline
 from rankloom.engine.results import Results
-from rankloom.evaluation.interleaving import Preference, credit, team_draft
+
+if TYPE_CHECKING:
+    from rankloom.evaluation.interleaving import Preference
 
 
 def interleave(
     collection: Collection, pipeline: Pipeline, query: Query, against: int | None, k: int, user: str
 ) -> Results:
     """The hits of what is in use and of another model as one list; `Engine` says what the parameters are."""
+    from rankloom.evaluation.interleaving import team_draft  # takes long, and a plain search does without it
+
     used = model_in_use(collection)
     if against == used:
         raise ValueError("a model cannot be compared with itself: it is the one in use")
@@ -50,6 +54,8 @@ def interleaving_results(collection: Collection) -> list[InterleavingResult]:
 
     Of several sessions of the same query and user, the marks after one and before the next count for it.
     """
+    from rankloom.evaluation.interleaving import Preference, credit
+
     preferences: dict[tuple[int | None, int | None], Preference] = {}
     all_sessions = sessions(collection)
     for place, session in enumerate(all_sessions):

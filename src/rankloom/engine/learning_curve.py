@@ -9,7 +9,6 @@ import numpy as np
 from rankloom.collection import Collection
 from rankloom.collection.marks import asked, mark_pages
 from rankloom.engine.online_weights import OnlineWeights, Phi
-from rankloom.evaluation import evaluate
 
 MOST_QUERIES = 1000  # the curve shows the latest
 
@@ -25,6 +24,8 @@ def learning_curve(collection: Collection, phi: Phi, online: OnlineWeights) -> l
     phi : the experts.
     online : what learns; it is replayed, not changed.
     """
+    from rankloom.evaluation import evaluate  # takes long, and a search does without it
+
     first: dict[tuple[str, str], int] = {}
     for page in mark_pages(collection):
         for mark in page:
