@@ -14,8 +14,8 @@ from benchmarks.harness import SHARED, Bar, at_least, at_most
 from rankloom import Collection, Engine, Example, Query
 from rankloom.collection import index
 from rankloom.experiments.words import encoded
-from rankloom.experts.contrast import refine
 from rankloom.experts.looks import unit, word_map
+from rankloom.experts.refining import refine
 from rankloom.text import parse_query
 from rankloom.text.sentences import sentence_encoder
 

@@ -9,14 +9,20 @@ from PIL import Image
 
 from rankloom import Collection, Engine
 from rankloom.collection import index
-from rankloom.collection.look_files import all_looks, forget_looks, look_file_in_use, store_looks, stored_looks
+from rankloom.collection import refined_map as refined_maps
+from rankloom.collection.derived import store_derived, store_learned
+from rankloom.collection.item_records import all_records, forget_records, record_files, store_records, stored_records
 from rankloom.collection.query import Example, Query
-from rankloom.collection.refined_map import caption_pairs, mark_pairs, refined_map, store_refined_map
+from rankloom.collection.record_kinds import colors_kind, looks_kind
+from rankloom.collection.refined_map import caption_pairs, mark_pairs, nearness_kind, refined_map, store_refined_map
 from rankloom.collection.repair import repair
 from rankloom.collection.verify import verify
 from rankloom.engine import SearchOptions
 from rankloom.engine.face_words import face_scores, people_words
-from rankloom.experts.looks import RECORD, map_scores, name_scores, word_map
+from rankloom.experts.color_words import COLORS, color_shares
+from rankloom.experts.looks import RECORD, map_scores, name_scores, unit, word_map
+from rankloom.experts.nearness import TextBank
+from rankloom.experts.refining import Refined
 from rankloom.text.sentences import sentence_encoder
 from tests.serving import copied
 
@@ -34,6 +40,13 @@ def without_texts(collection):
     return Engine(collection)
 
 
+def _lowered(collection):
+    """What the map's scores are lowered by."""
+    refined = refined_map(collection)
+    kind = nearness_kind(refined)
+    return 0.0 if kind is None else 0.25 * (all_records(collection, kind, len(collection)) - refined.bank.usual)
+
+
 def test_words_rank_all_pictures_by_what_they_show(collection):
     engine = without_texts(collection)
     results = engine.search(Query("a ship on the sea"), len(collection))
@@ -43,9 +56,10 @@ def test_words_rank_all_pictures_by_what_they_show(collection):
     assert (engine.weights["words.map"], engine.weights["words.classes"]) == (0.5, 0.3)
     sentence = sentence_encoder().encode(["a ship on the sea"])[0]
     query = word_map().refined(refined_map(collection).correction).words(sentence)
-    looks = all_looks(collection, len(collection))
+    looks = all_records(collection, looks_kind(), len(collection))
     rows = np.array([hit.id - 1 for hit in results])
-    by_hand = 0.5 * map_scores(query, looks) + 0.3 * name_scores(query, looks)
+    near = _lowered(collection)
+    by_hand = 0.5 * (map_scores(query, looks) - near) + 0.3 * name_scores(query, looks)
     np.testing.assert_allclose([hit.score for hit in results], by_hand[rows], atol=1e-9)
     assert (np.diff(by_hand[rows]) <= 1e-12).all()
 
@@ -120,28 +134,69 @@ def _alike(records, others):
 
 
 def test_records_are_stored_and_grow(collection):
-    n_items = len(collection)
+    n_items, kind = len(collection), looks_kind()
     fresh = word_map().looks(collection.vectors("semantic"))
-    assert _alike(stored_looks(collection), fresh)
-    assert _alike(all_looks(collection, n_items, fresh[:50]), fresh)
-    path = collection.folder / look_file_in_use(collection)
+    assert _alike(stored_records(collection, kind), fresh)
+    assert _alike(all_records(collection, kind, n_items, fresh[:50]), fresh)
+    path = _file_of(collection, "looks")
     with open(path, "r+b") as file:
         file.truncate(10 * RECORD.itemsize)
-    assert len(stored_looks(collection)) == 10
-    assert _alike(all_looks(collection, n_items), fresh)
-    assert len(stored_looks(collection)) == 10  # reading writes nothing
-    store_looks(collection)
-    assert _alike(stored_looks(collection), fresh)
+    assert len(stored_records(collection, kind)) == 10
+    assert _alike(all_records(collection, kind, n_items), fresh)
+    assert len(stored_records(collection, kind)) == 10  # reading writes nothing
+    store_records(collection, kind)
+    assert _alike(stored_records(collection, kind), fresh)
     assert not verify(collection).problems
-    forget_looks(collection)
-    assert len(stored_looks(collection)) == 0
-    store_looks(collection)
-    assert _alike(stored_looks(collection), fresh)
+    forget_records(collection)
+    assert len(stored_records(collection, kind)) == len(stored_records(collection, colors_kind())) == 0
+    store_derived(collection)
+    assert _alike(stored_records(collection, kind), fresh)
     assert not verify(collection).problems
+
+
+def test_shares_of_colors_are_stored_and_grow(collection):
+    kind = colors_kind()
+    shares = np.array(stored_records(collection, kind)["shares"])
+    assert shares.shape == (len(collection), len(COLORS))
+    later = all_records(collection, kind, len(collection), color_shares(collection.vectors(kind.source)[:30]))
+    np.testing.assert_array_equal(later["shares"], shares)
+    engine, red = Engine(collection), COLORS.index("red")
+    reddest = engine.snapshot().features(Query("red"), [], [])
+    column = reddest.column(reddest.names.index("words.colors"))
+    np.testing.assert_array_equal(np.argsort(-column, kind="stable"), np.argsort(-shares[:, red], kind="stable"))
+
+
+def test_pictures_near_to_all_captions_are_lowered(collection):
+    """As the records of a bank say, whose own captions do not count; what was learned is stored and used."""
+    random = np.random.default_rng(0)
+    texts = unit(random.standard_normal((60, 256)))
+    refined = Refined(None, TextBank(texts, np.arange(1, 61), 0.125), 0.1, 0.2)
+    n_captions = len(caption_pairs(collection))
+    refined_maps._store(collection, None, n_captions, [])
+    before = _column(Engine(collection), "a boat")
+    refined_maps._store(collection, refined, n_captions, [])
+    store_learned(collection)
+    stored = stored_records(collection, nearness_kind(refined_map(collection)))
+    pictures = word_map().pictured(collection.vectors("semantic"))
+    cosines = pictures @ texts.T
+    cosines[np.arange(60), np.arange(60)] = -1
+    by_hand = np.sort(cosines, axis=1)[:, -10:].mean(axis=1)
+    np.testing.assert_allclose(stored, by_hand, atol=2e-3)
+    np.testing.assert_allclose(_column(Engine(collection), "a boat"), before - 0.25 * (by_hand - 0.125), atol=1e-3)
+    assert not verify(collection).problems
+
+
+def _column(engine, text, name="words.map"):
+    phi = engine.snapshot().features(Query(text), [], [])
+    return phi.column(phi.names.index(name))
+
+
+def _file_of(collection, key):
+    return next(collection.folder / name for name in record_files(collection) if key in name)
 
 
 def test_damaged_records_are_noticed_and_made_again(collection):
-    path = collection.folder / look_file_in_use(collection)
+    path = _file_of(collection, "looks")
     whole = path.read_bytes()
     path.write_bytes(whole[: 5 * RECORD.itemsize] + b"\x55" * 40 + whole[5 * RECORD.itemsize + 40 :])
     assert verify(collection).problems
@@ -170,6 +225,21 @@ def test_pairs_come_from_captions_and_from_marks_of_words_alone(collection):
     pairs = mark_pairs(collection)
     assert len(pairs) == 3
     assert {pair.text for pair in pairs} == {"sail"}
+
+
+def test_only_who_indexes_learns(collection):
+    """Naming people, say, brings derived files up to date within a request, which must not take seconds."""
+
+    def learned():
+        return collection.db.execute("SELECT count(*) FROM meta WHERE key = 'refined map'").fetchone()[0]
+
+    assert learned()
+    with collection.transaction() as db:
+        db.execute("DELETE FROM meta WHERE key = 'refined map'")
+    store_derived(collection)
+    assert not learned()
+    store_learned(collection)
+    assert learned()
 
 
 @pytest.mark.slow

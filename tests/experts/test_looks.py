@@ -7,9 +7,11 @@ import pytest
 
 from rankloom.descriptors import describe, semantic_network
 from rankloom.descriptors.tags import class_words
-from rankloom.experts.color_words import COLORLESS, SOURCE, color_scores, color_shares, colors_of
-from rankloom.experts.contrast import Adam, contrast, refine
+from rankloom.experts.color_words import COLORLESS, SOURCE, color_scores, color_shares, colors_of, shares_of
+from rankloom.experts.contrast import Adam, contrast
 from rankloom.experts.looks import DIMENSION, N_CLASSES, WordMap, classifier, map_scores, name_scores, unit, word_map
+from rankloom.experts.nearness import nearness
+from rankloom.experts.refining import refine
 from rankloom.media import read_image
 from rankloom.text.sentences import sentence_encoder
 from tests.data import SHARED, needs_shared
@@ -159,14 +161,54 @@ def test_colors_are_found_in_pictures():
         "white": (250, 250, 250), "black": (5, 5, 5), "purple": (140, 20, 180), "brown": (90, 50, 20),
     }  # fmt: skip
     histograms = np.stack([picture(color) for color in named.values()]).astype(np.float16)
+    shares = color_shares(histograms)
     for number, color in enumerate(named):
-        scores = color_scores(histograms, [color], [float(color_shares(histograms, color).mean())])
+        scores = color_scores(shares, [color], [float(shares_of(shares, color).mean())])
         assert scores.argmax() == number, color
         assert np.sort(scores)[-2] < 0.6 * scores.max(), color
-    more, less = color_scores(np.stack([picture((200, 20, 20), 0.5), picture((200, 20, 20), 0.1)]), ["red"], [0.1])
+    some = color_shares(np.stack([picture((200, 20, 20), 0.6), picture((200, 20, 20), 0.3)]))
+    more, less = color_scores(some, ["red"], [0.1])
     assert more > less > 0
-    gray, colored = color_scores(np.stack([picture((60, 60, 60)), picture((200, 20, 20), 0.5)]), [COLORLESS], [0.0])
+    some = color_shares(np.stack([picture((60, 60, 60)), picture((200, 20, 20), 0.5)]))
+    gray, colored = color_scores(some, [COLORLESS], [0.0])
     assert gray > 0.9 > 0.1 > colored
+
+
+def test_a_color_of_the_background_counts_less_than_one_in_the_middle():
+    thing, background = np.full((64, 64, 3), 128, np.uint8), np.full((64, 64, 3), 250, np.uint8)
+    thing[16:48, 16:48], background[16:48, 16:48] = 250, 128
+    unknown = np.zeros(496)
+    shares = color_shares(np.stack([describe(image, [SOURCE])[SOURCE] for image in (thing, background)] + [unknown]))
+    white, around, nothing = shares_of(shares, "white")
+    assert white > 0.9
+    assert around == nothing == 0
+    assert color_scores(shares, [COLORLESS], [0.0])[2] < 1e-6  # nothing is known of it
+
+
+def test_nearness_is_the_mean_cosine_with_the_nearest_texts_of_others():
+    random = np.random.default_rng(0)
+    pictures, texts = unit(random.standard_normal((7, 256))), unit(random.standard_normal((40, 256)))
+    pictures[3] = 0
+    owners = random.integers(11, 18, 40)
+    by_hand = [
+        np.mean(sorted(picture @ text for text, owner in zip(texts, owners, strict=True) if owner != number)[-10:])
+        for number, picture in enumerate(pictures, 11)
+    ]
+    np.testing.assert_allclose(nearness(pictures, np.arange(11, 18), texts, owners), by_hand, atol=1e-4)
+
+
+def test_pictures_near_to_all_texts_are_noticed():
+    """Every sixth picture lies in the middle of all texts, and is found by most of them instead of their own."""
+    random = np.random.default_rng(0)
+    common = unit(random.standard_normal(512))
+    vectors = unit(unit(random.standard_normal((120, 512))) + 0.7 * common)
+    mapped = unit(vectors @ word_map().sentences)
+    pictures = unit(mapped + 1.5 * unit(random.standard_normal(mapped.shape)))
+    pictures[::6] = unit(mapped.mean(axis=0) + 0.01 * random.standard_normal(mapped[::6].shape))
+    refined = refine(word_map(), pictures, vectors + word_map().sentence_mean, np.arange(120))
+    assert refined is not None
+    assert refined.bank is not None
+    assert refined.after > refined.before
 
 
 def test_the_gradient_of_the_contrast_is_that_of_the_loss():

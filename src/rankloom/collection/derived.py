@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from rankloom.collection.collection import Collection
-from rankloom.collection.look_files import store_looks
-from rankloom.collection.refined_map import store_refined_map
+from rankloom.collection.item_records import store_records
+from rankloom.collection.record_kinds import colors_kind, looks_kind
+from rankloom.collection.refined_map import store_nearness, store_refined_map
 from rankloom.collection.statistics import store_statistics
 from rankloom.collection.text_files import save_text_indexes
 
@@ -14,5 +15,16 @@ def store_derived(collection: Collection) -> None:
     if len(collection):
         store_statistics(collection)
         save_text_indexes(collection)
-        store_looks(collection)
+        store_records(collection, looks_kind())
+        store_records(collection, colors_kind())
+        store_nearness(collection)
+
+
+def store_learned(collection: Collection) -> None:
+    """Learn what captions and marks add to the map of words, if enough of them have changed.
+
+    It takes seconds: it is for whoever indexes or works in the background, not for a request.
+    """
+    if len(collection):
         store_refined_map(collection)
+        store_nearness(collection)

@@ -18,7 +18,7 @@ from rankloom.collection._texts import shared_texts
 from rankloom.collection._writer import Writer
 from rankloom.collection.collection import Collection
 from rankloom.collection.damage import clear_workplaces
-from rankloom.collection.derived import store_derived
+from rankloom.collection.derived import store_derived, store_learned
 from rankloom.collection.describing import DescribedFile, DescriberSettings, describe_file, prepare_worker
 from rankloom.collection.overview import indexed_roots
 from rankloom.collection.people import group_faces
@@ -136,6 +136,7 @@ def index(
             bases = [os.path.dirname(os.path.abspath(captions.file)), *roots]
             report.captions = _store_captions(collection, wanted, bases, report)
         store_derived(collection)
+        store_learned(collection)
     report.seconds = perf_counter() - began
     return report
 

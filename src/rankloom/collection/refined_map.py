@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 
 from rankloom._io import atomic_write
 from rankloom.collection.collection import Collection
-from rankloom.collection.look_files import SOURCE, all_looks
+from rankloom.collection.item_records import RecordKind, all_records, store_records
 from rankloom.collection.marks import asked
 from rankloom.collection.query import Query
-from rankloom.experts.contrast import LEAST_PAIRS, refine
+from rankloom.collection.record_kinds import SOURCE, looks_kind
 from rankloom.experts.looks import STEPS, word_map
+from rankloom.experts.nearness import TextBank, nearness
+from rankloom.experts.refining import LEAST_PAIRS, Refined, refine
 from rankloom.text import wanted_words
 from rankloom.text.sentences import SentenceEncoder, sentence_encoder
 
@@ -28,6 +30,7 @@ MOST_PAIRS = 3000  # captions that are learned from; a sample of more
 _SOURCES = ("caption", "sidecar", "embedded")  # texts that people wrote about what is seen
 _FILE = "words.npz"
 _KEY = "refined map"
+_METHOD = "2"  # another learns anew
 _GROWN = 1.1  # captions must be so many times those before
 _FRESH_MARKS = 20
 
@@ -40,24 +43,56 @@ class WordPair(NamedTuple):
 
 
 class RefinedMap(NamedTuple):
-    """A correction of the map of sentences, and what tells it from others."""
+    """What was learned, and what tells it from others: a correction of the map of sentences, and captions that say how
+    near pictures usually are, each of an item."""
 
     version: str
     correction: NDArray[np.float32] | None
+    bank: TextBank | None
+
+
+_NOTHING = RefinedMap("", None, None)
 
 
 def refined_map(collection: Collection) -> RefinedMap:
-    """What was learned last for the map in use; no correction if there is none."""
+    """What was learned last for the map in use; nothing if there is none."""
     state = _state(collection)
-    if state.get("map") != word_map().version or not state.get("version"):
-        return RefinedMap("", None)
+    if state.get("map") != _basis() or not state.get("version"):
+        return _NOTHING
     try:
         with np.load(collection.folder / _FILE, allow_pickle=False) as stored:
-            if str(stored["version"]) == state["version"]:
-                return RefinedMap(state["version"], stored["correction"].astype(np.float32))
+            arrays = {name: stored[name] for name in stored.files}
+        if str(arrays["version"]) != state["version"]:
+            return _NOTHING
+        correction = arrays["correction"].astype(np.float32) if "correction" in arrays else None
+        bank = None
+        if "texts" in arrays:
+            texts = arrays["texts"].astype(np.float32) / np.float32(STEPS)
+            bank = TextBank(texts, arrays["items"].astype(np.int64), float(arrays["usual"]))
+        return RefinedMap(state["version"], correction, bank)
     except (OSError, ValueError, KeyError):
-        pass  # not there, damaged, or of another run: it is only derived, and made again by the next index
-    return RefinedMap("", None)
+        return _NOTHING  # not there, damaged, or of another run: it is only derived, and made again by the next index
+
+
+def nearness_kind(refined: RefinedMap) -> RecordKind | None:
+    """How near pictures are to the captions of what was learned; None if it has none."""
+    bank = refined.bank
+    if bank is None:
+        return None
+
+    def compute(vectors: NDArray[Any], first: int) -> NDArray[Any]:
+        vectors = np.asarray(vectors, np.float32)
+        pictures = np.where(vectors.any(axis=1, keepdims=True), word_map().pictured(vectors), np.float32(0))
+        return nearness(pictures, np.arange(first + 1, first + 1 + len(vectors)), bank.texts, bank.pictures)
+
+    return RecordKind("nearness", SOURCE, np.dtype("<f4"), f"{word_map().version}-{refined.version}", compute)
+
+
+def store_nearness(collection: Collection) -> None:
+    """Bring the records of how near pictures are to captions up to date."""
+    kind = nearness_kind(refined_map(collection))
+    if kind is not None:
+        store_records(collection, kind)
 
 
 def store_refined_map(collection: Collection) -> None:
@@ -68,31 +103,37 @@ def store_refined_map(collection: Collection) -> None:
     captions, marked = caption_pairs(collection), mark_pairs(collection)
     if not _outdated(_state(collection), len(captions), marked):
         return
-    pairs = _sample(captions) + marked
-    correction = None
+    sample = _sample(captions)
+    pairs = sample + marked
+    refined = None
     if len(pairs) >= LEAST_PAIRS:
-        items = sorted({pair.item for pair in pairs})
-        row = {item: at for at, item in enumerate(items)}
-        looks = all_looks(collection, len(collection))[np.array(items) - 1]
+        items, rows = np.unique([pair.item for pair in pairs], return_inverse=True)
+        looks = all_records(collection, looks_kind(), len(collection))[items - 1]
+        pictures = np.asarray(looks["map"] / np.float32(STEPS), np.float32)
         sentences = sentence_encoder().encode([pair.text for pair in pairs])
-        rows = np.array([row[pair.item] for pair in pairs])
-        refined = refine(word_map(), np.asarray(looks["map"] / np.float32(STEPS), np.float32), sentences, rows)
-        correction = None if refined is None else refined.correction
-    _store(collection, correction, len(captions), marked)
+        distinct = np.unique([pair.text for pair in sample], return_index=True)[1] if sample else np.zeros(0, np.int64)
+        refined = refine(word_map(), pictures, sentences, rows, np.sort(distinct))
+        if refined is not None and refined.bank is not None:
+            refined = refined._replace(bank=refined.bank._replace(pictures=items[refined.bank.pictures]))
+    _store(collection, refined, len(captions), marked)
 
 
-def _store(
-    collection: Collection, correction: NDArray[np.float32] | None, n_captions: int, marked: list[WordPair]
-) -> None:
+def _store(collection: Collection, refined: Refined | None, n_captions: int, marked: list[WordPair]) -> None:
     version = ""
-    if correction is not None:
-        half = correction.astype(np.float16)
-        version = sha256(half.tobytes()).hexdigest()[:12]
+    arrays: dict[str, NDArray[Any]] = {}
+    if refined is not None and refined.correction is not None:
+        arrays["correction"] = refined.correction.astype(np.float16)
+    if refined is not None and refined.bank is not None:
+        arrays["texts"] = np.clip(np.rint(STEPS * refined.bank.texts), -127, 127).astype(np.int8)
+        arrays["items"] = refined.bank.pictures.astype(np.int64)
+        arrays["usual"] = np.array(refined.bank.usual)
+    if arrays:
+        version = sha256(b"".join(array.tobytes() for array in arrays.values())).hexdigest()[:12]
         data = io.BytesIO()
-        np.savez_compressed(data, version=np.array(version), correction=half)
+        np.savez_compressed(data, version=np.array(version), **arrays)  # type: ignore[arg-type]
         with atomic_write(collection.folder / _FILE) as file:
             file.write(data.getvalue())
-    state = {"map": word_map().version, "version": version, "captions": n_captions, "marks": [*map(list, marked)]}
+    state = {"map": _basis(), "version": version, "captions": n_captions, "marks": [*map(list, marked)]}
     with collection.transaction() as db:
         db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_KEY, json.dumps(state)))
         db.execute("UPDATE counters SET value = value + 1 WHERE name = 'contents'")  # searches see it
@@ -100,7 +141,7 @@ def _store(
 
 def _outdated(state: dict[str, Any], n_captions: int, marked: list[WordPair]) -> bool:
     known = {WordPair(*pair) for pair in state.get("marks", ())}
-    if state.get("map") != word_map().version:
+    if state.get("map") != _basis():
         return n_captions + len(marked) >= LEAST_PAIRS
     before = state.get("captions", 0)
     changed = n_captions > _GROWN * before + LEAST_PAIRS or n_captions < before / _GROWN
@@ -144,6 +185,11 @@ def _sample(pairs: list[WordPair]) -> list[WordPair]:
         return pairs
     chosen = np.random.default_rng(0).choice(len(pairs), MOST_PAIRS, replace=False)
     return [pairs[number] for number in np.sort(chosen).tolist()]
+
+
+def _basis() -> str:
+    """What is learned depends on these, beside captions and marks."""
+    return f"{word_map().version}-{_METHOD}"
 
 
 def _state(collection: Collection) -> dict[str, Any]:

@@ -34,8 +34,8 @@ from rankloom.collection.damage import (
     explained,
     too_new,
 )  # fmt: skip
-from rankloom.collection.derived import store_derived
-from rankloom.collection.look_files import forget_looks
+from rankloom.collection.derived import store_derived, store_learned
+from rankloom.collection.item_records import forget_records
 from rankloom.collection.settings import settings_for
 from rankloom.collection.verify import VerifyReport, damaged_blocks, verify
 
@@ -94,6 +94,7 @@ def repair(
             db.execute("DELETE FROM checkpoints")  # made again from the log of marks, whatever is wrong with them
         _repair_files(collection, report, os.cpu_count() or 1 if workers is None else workers, progress)
         store_derived(collection)
+        store_learned(collection)
         report.problems = verify(collection).problems
     return report
 
@@ -139,7 +140,7 @@ def compute_again(collection: Collection, blocks: Sequence[DamagedBlock], worker
     with collection.transaction() as db:  # of descriptors that are not there any more
         unused = [(file, start) for file, start, _ in blocks if file not in known]
         db.executemany("DELETE FROM blocks WHERE file = ? AND start = ?", unused)
-    forget_looks(collection)  # derived from vectors that may be other ones now
+    forget_records(collection)  # derived from vectors that may be other ones now
     settings = settings_for(collection, None, (), (), workers)
     return describe_blocks(collection, [block for block in blocks if block[0] in known], settings, workers)
 

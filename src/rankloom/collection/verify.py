@@ -14,7 +14,7 @@ from rankloom.collection._recompute import DamagedBlock, unknown_items
 from rankloom.collection.backup import backups
 from rankloom.collection.collection import Collection
 from rankloom.collection.damage import DATABASE, DamagedCollection
-from rankloom.collection.look_files import look_file_in_use
+from rankloom.collection.item_records import record_files
 
 _ROWS = 10_000  # that are read at once
 
@@ -123,7 +123,7 @@ def damaged_blocks(
     report : gets what is wrong.
     whole : only these files, and so many of their first bytes need not be checked; None checks all.
     """
-    known, looks = _known_files(collection), look_file_in_use(collection)
+    known, records = _known_files(collection), record_files(collection)
     vectors = known - {THUMBNAILS}
     query = "SELECT file, start, bytes, crc FROM blocks ORDER BY file, start"
     for file, start, size, crc in collection.db.execute(query).fetchall():
@@ -134,7 +134,7 @@ def damaged_blocks(
         data = _read(collection.folder / file, start, size)
         if len(data) != size or zlib.crc32(data) != crc or (file in vectors and not _finite(data)):
             why = "is too short" if len(data) != size else "has other content"
-            cure = "computes it again" if file in {*known, looks} else "forgets it: no descriptor needs it"
+            cure = "computes it again" if file in {*known, *records} else "forgets it: no descriptor needs it"
             report.problems.append(f"{file} {why} at byte {start:,}; rankloom repair {cure}")
             yield file, start, size
 

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.collection import Collection, Item
+from rankloom.collection.derived import store_learned
 from rankloom.collection.filtering import allowed_by, newest_first
 from rankloom.collection.marks import marks
 from rankloom.collection.query import Query
-from rankloom.collection.refined_map import store_refined_map
 from rankloom.collection.verify import unsound_vectors
 from rankloom.core import FloatArray, IntArray, Remembered
 from rankloom.engine.arrangement import Arranged, Arrangement
@@ -146,7 +146,7 @@ class Pipeline:
 
     def refresh(self, progress: Callable[[int, int, str], None]) -> NeighborGraph:
         """Bring what is learned and derived up to date on disk; the neighbor graph is returned."""
-        store_refined_map(self._collection)
+        store_learned(self._collection)
         self.weights.settle(store=True)
         return self.diffusion.build(self.view(), progress)
 

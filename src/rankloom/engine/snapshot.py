@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from rankloom.collection import Collection
 from rankloom.collection.contents import State, counters, face_counts, reading, state_of
-from rankloom.collection.look_files import SOURCE as LOOK_SOURCE
 from rankloom.collection.query import Query
+from rankloom.collection.record_kinds import SOURCE as LOOK_SOURCE
 from rankloom.collection.refined_map import RefinedMap, refined_map
 from rankloom.collection.settings import encoders_of
 from rankloom.collection.statistics import CorpusStatistics, corpus_statistics
@@ -171,7 +171,7 @@ class Snapshot:
             words = WordExperts(query, self.looks, self._word_map)
             columns |= {MAP: words.map, NAMES: words.names}
         if COLOR_SOURCE in self.vectors:
-            columns[COLORS] = ColorExpert(query, self.vectors, self.counted)
+            columns[COLORS] = ColorExpert(query, self.looks.shares, self.counted)
         return columns
 
     def _face_column(self, query: Query, faces: Sequence[float], rows: IntArray) -> FloatArray:
@@ -272,7 +272,7 @@ def take_snapshot(collection: Collection, before: Snapshot | None = None) -> Sna
         refined = refined_map(collection)
     for index in texts:
         index.count(statistics.counted)
-    looks = Looks(collection, state.n_items, None if before is None else before.looks)
+    looks = Looks.of(collection, state.n_items, refined, None if before is None else before.looks)
     return Snapshot(state, statistics, vectors, present, faces, texts, concepts, encoders, looks, refined)
 
 

@@ -3,37 +3,43 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.collection import Collection
-from rankloom.collection.look_files import all_looks
+from rankloom.collection.item_records import RecordKind, all_records
 from rankloom.collection.query import Query
+from rankloom.collection.record_kinds import colors_kind, looks_kind
+from rankloom.collection.refined_map import RefinedMap, nearness_kind
 from rankloom.core import FloatArray, IntArray
 from rankloom.experts import color_words
 from rankloom.experts.looks import WordMap, WordVector, map_scores, name_scores
+from rankloom.experts.nearness import WEIGHT
 from rankloom.text import parse_query, wanted_words
 from rankloom.text.sentences import sentence_encoder
 
 _REFERENCE = 500  # items whose mean share of a color is the usual one
 
 
-class Looks:
-    """What words are compared with, of all items; read or computed when the first words come.
+class ItemRecords:
+    """The records of all items; read or computed when they are first needed.
 
     Parameters
     ----------
     collection : whose.
+    kind : of which.
     n_items : the items of a snapshot.
-    before : of the snapshot before, whose records are used again.
+    before : of the snapshot before; if of the same kind, its records are used again.
     """
 
-    def __init__(self, collection: Collection, n_items: int, before: Looks | None = None):
-        self._collection, self._n_items, self._before = collection, n_items, before
+    def __init__(self, collection: Collection, kind: RecordKind, n_items: int, before: ItemRecords | None = None):
+        self._collection, self._kind, self._n_items = collection, kind, n_items
+        self._version = kind.version_in(collection)
+        self._before = before if before is not None and before._version == self._version else None
         self._lock = threading.Lock()
         self._records: NDArray[Any] | None = None
 
@@ -43,9 +49,35 @@ class Looks:
         with self._lock:
             if self._records is None:
                 known = None if self._before is None else self._before._records
-                self._records = all_looks(self._collection, self._n_items, known)
+                self._records = all_records(self._collection, self._kind, self._n_items, known)
                 self._before = None
             return self._records
+
+
+class Looks(NamedTuple):
+    """What words are compared with, of all items.
+
+    Parameters
+    ----------
+    pictures : in the space of the map, with their likeliest classes.
+    shares : of colors.
+    near : how near pictures are to captions, and what is usual; None if the collection has learned nothing of it.
+    """
+
+    pictures: ItemRecords
+    shares: ItemRecords
+    near: tuple[ItemRecords, float] | None
+
+    @classmethod
+    def of(cls, collection: Collection, n_items: int, refined: RefinedMap, before: Looks | None) -> Looks:
+        """See what there is; records that an earlier snapshot has are used again."""
+        pictures = ItemRecords(collection, looks_kind(), n_items, None if before is None else before.pictures)
+        shares = ItemRecords(collection, colors_kind(), n_items, None if before is None else before.shares)
+        kind = nearness_kind(refined)
+        if kind is None or refined.bank is None:
+            return cls(pictures, shares, None)
+        known = None if before is None or before.near is None else before.near[0]
+        return cls(pictures, shares, (ItemRecords(collection, kind, n_items, known), refined.bank.usual))
 
 
 class WordExperts:
@@ -69,7 +101,14 @@ class WordExperts:
 
     def map(self, rows: IntArray) -> FloatArray:
         """By the learned map."""
-        return self._column(map_scores, rows)
+        return self._column(self._map_scores, rows)
+
+    def _map_scores(self, words: WordVector, records: NDArray[Any], rows: IntArray | None = None) -> FloatArray:
+        scores = map_scores(words, records, rows)
+        if self._looks.near is None:
+            return scores
+        near, usual = self._looks.near
+        return scores - WEIGHT * ((near.records if rows is None else near.records[rows]) - usual)
 
     def names(self, rows: IntArray) -> FloatArray:
         """By the names of the likeliest classes."""
@@ -78,7 +117,7 @@ class WordExperts:
     def _column(self, score: Callable[..., FloatArray], rows: IntArray) -> FloatArray:
         if not self._text:
             return np.zeros(len(rows))
-        records = self._looks.records
+        records = self._looks.pictures.records
         if len(rows) == len(records):
             if score not in self._known:
                 self._known[score] = self._query.text_weight * score(self._vector, records)
@@ -94,13 +133,13 @@ class ColorExpert:
     Parameters
     ----------
     query : whose words.
-    vectors : of all items by descriptor.
+    shares : of colors, of all items.
     counted : how many of the first items say what is usual.
     """
 
-    def __init__(self, query: Query, vectors: Mapping[str, NDArray[Any]], counted: int):
+    def __init__(self, query: Query, shares: ItemRecords, counted: int):
         n_words = max(1, parse_query(query.text).n_parts)
-        self._histograms = vectors[color_words.SOURCE]
+        self._shares = shares
         self._counted = counted
         self._colors = color_words.colors_of(wanted_words(query.text)) if query.text.strip() else ()
         self._weight = query.text_weight * min(1.0, len(self._colors) / n_words)  # a part of what is asked for
@@ -109,11 +148,11 @@ class ColorExpert:
     def _usual(self) -> list[float]:
         """The mean share of each color; of items evenly spread over those that statistics are taken from."""
         step = max(1, self._counted // _REFERENCE)
-        reference = self._histograms[: self._counted : step]
-        return [float(color_words.color_shares(reference, color).mean()) for color in self._colors]
+        reference = self._shares.records[: self._counted : step]
+        return [float(color_words.shares_of(reference, color).mean()) for color in self._colors]
 
     def __call__(self, rows: IntArray) -> FloatArray:
         """How much of these colors items have."""
         if not self._colors:
             return np.zeros(len(rows))
-        return self._weight * color_words.color_scores(self._histograms[rows], self._colors, self._usual)
+        return self._weight * color_words.color_scores(self._shares.records[rows], self._colors, self._usual)

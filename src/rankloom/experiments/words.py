@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.collection import Collection
-from rankloom.collection.look_files import SOURCE
+from rankloom.collection.record_kinds import SOURCE
 from rankloom.collection.refined_map import caption_pairs
 from rankloom.core import FloatArray, IntArray
 from rankloom.descriptors.tags import class_words

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,12 @@ from numpy.typing import NDArray
 from rankloom.core import FloatArray
 from rankloom.text.tokens import fold
 
+VERSION = "1"  # of what is recorded
 SOURCE = "spatial_color_histogram"  # 16 cells of 7 hues x 2 saturations x 2 values and 3 grays
 _CELLS, _COLORS, _CHROMATIC = 16, 31, 28
-_MIDDLE = (5, 6, 9, 10)  # what is asked for is seldom at the edge
-LEAST_SHARE = 0.02  # of a picture, the scale of a color that a collection hardly has
+_MIDDLE = [5, 6, 9, 10]
+_EDGES = [cell for cell in range(_CELLS) if cell not in _MIDDLE]
+LEAST_SHARE = 0.02  # the scale of a color that a collection hardly has
 _COLORLESS = 0.04  # the share of other pixels in a picture without color: dust, and noise of JPEG
 
 # Hues by number: 0 red, 1 orange and yellow, 2 and 3 green, 4 and 5 blue, 6 purple and pink. A color is any of its
@@ -35,6 +38,8 @@ _CHROMA: dict[str, tuple[tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]
 }
 _GRAYS = {"black": (0,), "gray": (1,), "white": (2,)}
 COLORLESS = "black and white"
+COLORS = (*dict.fromkeys((*_CHROMA, *_GRAYS)), COLORLESS)
+RECORD = np.dtype([("shares", "<f2", (len(COLORS),))])
 
 # English, German, French, Spanish, Italian, Portuguese, Russian, Chinese, Japanese.
 _NAMES = {
@@ -96,51 +101,59 @@ def colors_of(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(color for name, color in _colors().items() if named(name)))
 
 
-def color_shares(histograms: NDArray[Any], color: str) -> FloatArray:
-    """The share of each picture that has a color, its middle counted twice; of `COLORLESS`, the share that has one.
+def color_shares(histograms: NDArray[Any]) -> NDArray[np.void]:
+    """How much of each color pictures have, in the order of COLORS.
+
+    A color has the share of the middle cell that is fullest of it, less half of its share at the edges: what the edges
+    have, too, is the background, which people who name a color seldom mean. A picture that is all of one color keeps
+    half. `COLORLESS` has the share of pixels with any color; where nothing is known, that is 1.
 
     Parameters
     ----------
     histograms : of the descriptor `spatial_color_histogram`, a row per picture.
-    color : a name of `colors_of`.
     """
     squares = np.square(np.asarray(histograms, np.float32))  # of roots of shares
-    total = np.maximum(squares.sum(axis=1, dtype=np.float64), 1e-12)
-    cells = squares.reshape(-1, _CELLS, _COLORS)
-    if color == COLORLESS:
-        return np.asarray(cells[:, :, :_CHROMATIC].sum(axis=(1, 2), dtype=np.float64) / total)
-    weights = np.ones(_CELLS)
-    weights[[*_MIDDLE]] = 2.0
-    of_cells = cells[:, :, _bins(color)].sum(axis=2, dtype=np.float64)
-    return np.asarray((of_cells * weights).sum(axis=1) * (_CELLS / weights.sum()) / total)
+    total = squares.sum(axis=1)
+    cells = squares.reshape(-1, _CELLS, _COLORS) * (_CELLS / np.maximum(total, 1e-12))[:, None, None]
+    of_cells = np.einsum("ncb,bk->nck", cells, _members())
+    middle = of_cells[:, _MIDDLE].max(axis=1)
+    records = np.zeros(len(histograms), RECORD)
+    records["shares"][:, :-1] = np.maximum(middle - of_cells[:, _EDGES].mean(axis=1) / 2, 0.0)
+    records["shares"][:, -1] = np.where(total > 0, cells[:, :, :_CHROMATIC].sum(axis=2).mean(axis=1), 1.0)
+    return records
 
 
 @cache
-def _bins(color: str) -> NDArray[np.intp]:
-    bins = [
-        4 * hue + 2 * saturation + value
-        for hues, saturations, values in _CHROMA.get(color, ())
-        for hue in hues
-        for saturation in saturations
-        for value in values
-    ]
-    return np.array([*bins, *(_CHROMATIC + gray for gray in _GRAYS.get(color, ()))], np.intp)
+def _members() -> NDArray[np.float32]:
+    """For each bin of a cell and each color 1 if the bin is of the color."""
+    members = np.zeros((_COLORS, len(COLORS) - 1), np.float32)
+    for place, color in enumerate(COLORS[:-1]):
+        for hues, saturations, values in _CHROMA.get(color, ()):
+            for hue, saturation, value in product(hues, saturations, values):
+                members[4 * hue + 2 * saturation + value, place] = 1.0
+        for gray in _GRAYS.get(color, ()):
+            members[_CHROMATIC + gray, place] = 1.0
+    return members
 
 
-def color_scores(histograms: NDArray[Any], colors: Iterable[str], usual: Iterable[float]) -> FloatArray:
+def color_scores(shares: NDArray[np.void], colors: Iterable[str], usual: Iterable[float]) -> FloatArray:
     r"""How much of some colors pictures have: the mean of \(1 - e^{-s / u}\) of the share s.
 
     Parameters
     ----------
-    histograms : a row per picture.
+    shares : of `color_shares`.
     colors : what is asked for.
     usual : u, the mean share of each color in the collection: much green is nothing special among gardens.
     """
-    known = np.asarray(histograms).any(axis=1)
     scores = []
     for color, mean in zip(colors, usual, strict=True):
-        share = color_shares(histograms, color)
+        share = shares_of(shares, color)
         scores.append(
             np.exp(-share / _COLORLESS) if color == COLORLESS else 1.0 - np.exp(-share / max(mean, LEAST_SHARE))
         )
-    return np.asarray(np.mean(scores, axis=0) * known)
+    return np.asarray(np.mean(scores, axis=0), np.float64)
+
+
+def shares_of(shares: NDArray[np.void], color: str) -> NDArray[np.float32]:
+    """The shares of one color."""
+    return np.asarray(shares["shares"][:, COLORS.index(color)], np.float32)

@@ -2,20 +2,13 @@ r"""Learning where words and pictures meet: each text nearer to its own picture 
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
-from rankloom.core import FloatArray, IntArray
-from rankloom.experts.looks import WordMap, unit
+from rankloom.core import IntArray
+from rankloom.experts.looks import unit
 
 TEMPERATURE, DROPOUT = 0.08, 0.3
-RATE, BATCH = 0.01, 256
-CHECKPOINTS = (10, 20, 40, 80, 160)  # steps after which a refined map is judged
-FOLDS = 3
-LEAST_PAIRS, LEAST_PICTURES = 50, 20  # to refine a map
 
 Floats = NDArray[np.float32]
 
@@ -92,73 +85,3 @@ class Batches:
     def dropped(self, vectors: Floats) -> Floats:
         """Vectors with a part of their components set to 0."""
         return np.asarray(vectors * (self._random.random(vectors.shape, np.float32) > DROPOUT), np.float32)
-
-
-class Refined(NamedTuple):
-    """What a collection adds to the map: a matrix for sentences, and the reciprocal ranks of held-out texts before
-    and after, on average."""
-
-    correction: Floats
-    before: float
-    after: float
-
-
-def refine(word_map: WordMap, pictures: Floats, sentences: Floats, rows: IntArray) -> Refined | None:
-    """Learn from pairs of texts and pictures what to add to the map of sentences; that of pictures stays.
-
-    How many steps are taken is decided on pictures held out. If none of the numbers tried makes the texts of these find
-    them earlier, by more than one standard error, there is nothing to add.
-
-    Parameters
-    ----------
-    word_map : the start.
-    pictures : in the space of the map.
-    sentences : a vector for each text.
-    rows : the picture of each text.
-    """
-    if len(rows) < LEAST_PAIRS or len(np.unique(rows)) < LEAST_PICTURES:
-        return None
-    with threadpool_limits(1, "blas"):  # small matrices: more threads only wait for each other
-        return _refined(word_map, pictures, np.asarray(sentences - word_map.sentence_mean, np.float32), rows)
-
-
-def _refined(word_map: WordMap, pictures: Floats, vectors: Floats, rows: IntArray) -> Refined | None:
-    ranks = np.zeros((1 + len(CHECKPOINTS), len(rows)))
-    for fold in range(FOLDS):
-        held = rows % FOLDS == fold
-        if held.all() or not held.any():
-            return None
-        path = _path(word_map, pictures, vectors[~held], rows[~held], max(CHECKPOINTS))
-        for number, correction in enumerate([np.zeros_like(word_map.sentences), *path]):
-            ranks[number, held] = _reciprocal(vectors[held] @ (word_map.sentences + correction), pictures, rows[held])
-    gains = ranks[1:] - ranks[0]
-    best = int(gains.mean(axis=1).argmax())
-    if gains[best].mean() <= gains[best].std() / np.sqrt(len(rows)):
-        return None
-    correction = _path(word_map, pictures, vectors, rows, CHECKPOINTS[best])[-1]
-    return Refined(correction, float(ranks[0].mean()), float(ranks[best + 1].mean()))
-
-
-def _path(word_map: WordMap, pictures: Floats, vectors: Floats, rows: IntArray, steps: int) -> list[Floats]:
-    """The corrections after each number of steps in CHECKPOINTS, up to one."""
-    size = float(np.sqrt((word_map.sentences**2).mean()))
-    learner = Adam(np.zeros_like(word_map.sentences), RATE, size)
-    batches, path = Batches(rows, BATCH, 0), []
-    for step in range(1, steps + 1):
-        of_pictures, texts = batches.next()
-        words = batches.dropped(vectors[texts])
-        _, gradient = contrast(pictures[of_pictures], words @ (word_map.sentences + learner.matrix))
-        learner.step(words.T @ gradient)
-        if step in CHECKPOINTS:
-            path.append(learner.matrix.copy())
-    return path
-
-
-def _reciprocal(words: Floats, pictures: Floats, rows: IntArray) -> FloatArray:
-    """1 / the rank of the picture of each text among all."""
-    ranks = []
-    for start in range(0, len(words), BATCH):
-        cosines = unit(words[start : start + BATCH]) @ pictures.T
-        own = cosines[np.arange(len(cosines)), rows[start : start + BATCH]]
-        ranks.append(1.0 / (1 + (cosines > own[:, None]).sum(axis=1)))
-    return np.concatenate(ranks)

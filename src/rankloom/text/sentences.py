@@ -64,17 +64,16 @@ class SentenceEncoder:
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One vector of unit length per text; of an empty text, zeros."""
         cut = [text[:LONGEST].strip() for text in texts]
-        fresh = [text for text in dict.fromkeys(cut) if text and self._known.get(text) is None]
-        vectors = dict(zip(fresh, self._encoded(fresh), strict=True))
-        for text, vector in list(vectors.items())[-_REMEMBERED:]:
-            self._known.put(text, vector)
+        vectors = {text: self._known.get(text) for text in dict.fromkeys(cut) if text}
+        fresh = [text for text, vector in vectors.items() if vector is None]
+        for number, (text, vector) in enumerate(zip(fresh, self._encoded(fresh), strict=True)):
+            vectors[text] = vector
+            if number >= len(fresh) - _REMEMBERED:
+                self._known.put(text, vector)
         rows = np.zeros((len(cut), DIMENSION), np.float32)
         for row, text in zip(rows, cut, strict=True):
-            vector = vectors.get(text) if text in vectors else self._known.get(text)
-            if text and vector is None:  # forgotten meanwhile
-                vector = self._encoded([text])[0]
-            if vector is not None:
-                row[:] = vector
+            if text:
+                row[:] = vectors[text]
         return rows
 
     def _encoded(self, texts: list[str]) -> NDArray[np.float32]:
