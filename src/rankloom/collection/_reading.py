@@ -73,7 +73,7 @@ def text_boxes(image: NDArray[np.uint8], time: float | None = None) -> list[Box]
 
 
 def text_boxes_of_file(path: str, pixels: NDArray[np.uint8], size: tuple[int, int]) -> list[Box]:
-    """The lines of text in a picture; it is decoded again, larger, where what was described may hold text.
+    """The lines of text in a picture; it is decoded again if it was described smaller.
 
     Parameters
     ----------
@@ -81,10 +81,8 @@ def text_boxes_of_file(path: str, pixels: NDArray[np.uint8], size: tuple[int, in
     pixels : as it was described.
     size : its width and height in the file.
     """
-    from rankloom.media.ocr import LONGEST_SIDE, may_hold_text
+    from rankloom.media.ocr import LONGEST_SIDE
 
-    if not may_hold_text(pixels):
-        return []
     return text_boxes(read_image(path, max_side=LONGEST_SIDE) if max(size) > max(pixels.shape) else pixels)
 
 
