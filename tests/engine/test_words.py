@@ -1,5 +1,6 @@
 """Words that find what pictures show, in a collection of the sample's drawings."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from rankloom.experts.nearness import TextBank
 from rankloom.experts.refining import Refined
 from rankloom.text.sentences import sentence_encoder
 from tests.serving import copied
+from tests.shell import rankloom
 
 
 @pytest.fixture
@@ -72,6 +74,23 @@ def test_hits_say_whether_they_have_the_words(collection):
         assert hit.literal == ("boat" in texts), texts
     assert 0 < results.literal < results.total
     assert all(hit.literal is None for hit in engine.search(Query(examples=(Example(item=1),)), 5))
+
+
+def test_the_shell_says_what_is_a_guess(collection):
+    some = rankloom("search", "boat", "-c", collection.folder, "-k", 3)
+    assert re.search(r"^\d+ have these words in texts or tags; the others are a guess by looks$", some.stderr, re.M)
+    none = rankloom("search", "xqzv", "-c", collection.folder, "-k", 3)
+    assert "no text or tag has these words: the order is a guess by looks" in none.stderr
+    assert "guess" not in some.stdout + none.stdout
+
+
+def test_the_shell_does_not_learn_a_map_in_vain(collection, tmp_path):
+    missing = tmp_path / "missing" / "map.npz"
+    said = rankloom("train-words", collection.folder, "-o", missing, code=1).output
+    assert said.strip().splitlines() == [f"Error: cannot write {missing}: the folder {missing.parent} does not exist"]
+    said = rankloom("train-words", collection.folder, "-o", tmp_path / "map.npz", code=1).output
+    assert "captions are too few to learn from: give 1,000 or more" in said
+    assert not (tmp_path / "map.npz").exists()
 
 
 def test_a_phrase_is_needed(collection):

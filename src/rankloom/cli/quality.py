@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -136,6 +137,9 @@ def train_words(collections: tuple[str, ...], output: str) -> None:
     from rankloom.experiments.words import captioned_photos
     from rankloom.experiments.words import train_words as learn
 
+    folder = Path(output).absolute().parent
+    if not folder.is_dir():  # said before minutes of learning, not after
+        raise click.ClickException(f"cannot write {output}: the folder {folder} does not exist")
     photos = captioned_photos(collections)
     word_map = learn(photos, progress=say)
     with atomic_write(output) as file:

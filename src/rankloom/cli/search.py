@@ -99,6 +99,17 @@ def _show(query: Query, results: Results, matched: Mapping[int, MatchedText], as
         table(["", "taken", "item", "time", "file"], rows)
     else:
         _show_ranked(results, matched)
+        if results.literal is not None and results.literal < results.total:
+            say(_guessed(results.literal), err=True)
+
+
+def _guessed(literal: int) -> str:
+    """What to say of results that do not have the words: any words at all rank all pictures."""
+    if literal == 0:
+        return "no text or tag has these words: the order is a guess by looks"
+    return (
+        f"{literal:,} {'has' if literal == 1 else 'have'} these words in texts or tags; the others are a guess by looks"
+    )
 
 
 def _nothing(query: Query) -> str:

@@ -18,9 +18,9 @@ test("numbers", () => {
 test("how many results have the words", () => {
   assert.equal(literally({ literal: null, total: 9 }), "");
   assert.equal(literally({ literal: 9, total: 9 }), "");
-  assert.equal(literally({ literal: 0, total: 9 }), "none has these words: by looks");
-  assert.equal(literally({ literal: 1, total: 9 }), "1 has these words, the others look like it");
-  assert.equal(literally({ literal: 1200, total: 9000 }), "1,200 have these words, the others look like it");
+  assert.equal(literally({ literal: 0, total: 9 }), "no text has these words: a guess by looks");
+  assert.equal(literally({ literal: 1, total: 9 }), "1 has these words, the others are a guess by looks");
+  assert.equal(literally({ literal: 1200, total: 9000 }), "1,200 have these words, the others are a guess by looks");
 });
 
 test("times", () => {

@@ -77,15 +77,15 @@ const KINDS = table({
 const OTHERS = table({ "nearer than the rest": "What others have too", start: "Start of the model" });
 
 /**
- * How many results have words of the query and how many only look like it; nothing where no words are
+ * How many results have words of the query, and that the others are a guess; nothing where no words are
  * asked for.
  * @param {{ literal: number | null, total: number }} answer
  */
 export function literally({ literal, total }) {
   if (literal === null || total === 0 || literal >= total) return "";
-  if (literal === 0) return "none has these words: by looks";
+  if (literal === 0) return "no text has these words: a guess by looks";
   const have = literal === 1 ? "has" : "have";
-  return `${literal.toLocaleString("en")} ${have} these words, the others look like it`;
+  return `${literal.toLocaleString("en")} ${have} these words, the others are a guess by looks`;
 }
 
 /** The group of a part of a score. @param {Part} part */

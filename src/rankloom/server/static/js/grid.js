@@ -328,7 +328,7 @@ function described(state, hit) {
   if (hit.kind === "shot") parts.push(`video shot of ${Math.round(hit.end - hit.start)} seconds`);
   if (hit.matched) parts.push(matchedLine(hit.matched));
   if (hit.taken) parts.push(date(hit.taken));
-  if (hit.literal === false) parts.push("looks like the words");
+  if (hit.literal === false) parts.push("a guess by looks");
   if (!state.order.byDate) parts.push(`score ${number(hit.score)}`);
   if (isRight(state, hit.id)) parts.push("marked right");
   if (isWrong(state, hit.id)) parts.push("marked wrong");
