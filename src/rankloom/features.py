@@ -93,6 +93,10 @@ class Features:
     def __repr__(self) -> str:
         return f"Features({self.shape[0]} rows, {self.shape[1]} columns, {self.n_evaluations} cells computed)"
 
+    def is_nothing(self, j: int) -> bool:
+        """Whether column j is known to be 0 throughout: a sum may leave it out."""
+        return self._array is None and self._columns[j] is nothing
+
     @property
     def n_evaluations(self) -> int:
         """How many cells were computed."""
@@ -214,6 +218,11 @@ class Features:
         columns = [self.column(j) for j in range(self.shape[1])]
         dense = np.stack(columns, axis=1) if columns else np.empty(self.shape)
         return dense if dtype is None else dense.astype(dtype)
+
+
+def nothing(rows: IntArray) -> FloatArray:
+    """A column of 0: no evidence."""
+    return np.zeros(len(rows))
 
 
 def check_costs(costs: ArrayLike, n_features: int) -> FloatArray:

@@ -20,6 +20,7 @@ from rankloom.collection.repair import repair
 from rankloom.collection.verify import verify
 from rankloom.engine import SearchOptions
 from rankloom.engine.face_words import face_scores, people_words
+from rankloom.engine.scorers import WeightScorer
 from rankloom.experts.color_words import COLORS, color_shares
 from rankloom.experts.looks import RECORD, map_scores, name_scores, unit, word_map
 from rankloom.experts.nearness import TextBank
@@ -64,6 +65,18 @@ def test_words_rank_all_pictures_by_what_they_show(collection):
     by_hand = 0.5 * (map_scores(query, looks) - near) + 0.3 * name_scores(query, looks)
     np.testing.assert_allclose([hit.score for hit in results], by_hand[rows], atol=1e-9)
     assert (np.diff(by_hand[rows]) <= 1e-12).all()
+
+
+def test_words_alone_ask_no_visual_expert(collection):
+    engine = Engine(collection)
+    snapshot = engine.snapshot()
+    phi = snapshot.features(Query("a boat"), [], [])
+    scores = WeightScorer(engine.weights).scores(phi)
+    visual = [phi.names.index(expert.name) for expert in snapshot.experts]
+    assert phi.evaluations[visual].sum() == 0
+    np.testing.assert_array_equal(np.stack([phi.column(place) for place in visual]), 0.0)
+    weights = np.array([engine.weights.get(name, 0.0) for name in phi.names])
+    np.testing.assert_allclose(scores, weights @ np.stack([phi.column(place) for place in range(len(weights))]))
 
 
 def test_hits_say_whether_they_have_the_words(collection):

@@ -43,7 +43,7 @@ class WeightScorer:
         total = np.zeros(len(phi) if rows is None else len(rows))
         for place, name in enumerate(phi.names):
             weight = self.weights.get(name, 0.0)
-            if weight != 0:
+            if weight != 0 and not phi.is_nothing(place):
                 total += weight * phi.column(place, rows)
         return total
 

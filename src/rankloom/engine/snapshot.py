@@ -29,7 +29,7 @@ from rankloom.experts import EncodedExample, Expert, StoredVectors, expert_featu
 from rankloom.experts.color_words import SOURCE as COLOR_SOURCE
 from rankloom.experts.distances import DISTANCES, Weighted, add_similarities, add_similarities_of
 from rankloom.experts.looks import WordMap, word_map
-from rankloom.features import Features
+from rankloom.features import Features, nothing
 from rankloom.text import TextIndex, parse_query
 
 _BM25_SCALE = 5.0
@@ -128,7 +128,8 @@ class Snapshot:
         """
         visual = expert_features(self.experts, self.vectors, self.scales, examples, self.n_items)
         columns: dict[str, Any] = {
-            expert.name: partial(visual.column, place) for place, expert in enumerate(self.experts)
+            expert.name: nothing if visual.is_nothing(place) else partial(visual.column, place)
+            for place, expert in enumerate(self.experts)
         }
         return Features({**columns, **self._other_columns(query, faces)}, n_rows=self.n_items)
 

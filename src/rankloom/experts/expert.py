@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rankloom.core import FloatArray, IntArray
 from rankloom.experts.distances import DISTANCES, all_distances, distances_between
-from rankloom.features import Features
+from rankloom.features import Features, nothing
 
 # Four distances per descriptor rank better than any one of them.
 FOUR = ("l1", "l2", "cosine", "chi2")
@@ -195,7 +195,7 @@ def expert_features(
     for expert in experts:
         similarities = shared.get(expert.descriptor)
         column = _COLUMN_OF[expert.distance]
-        columns[expert.name] = _nothing if similarities is None else partial(similarities.column, column)
+        columns[expert.name] = nothing if similarities is None else partial(similarities.column, column)
     return Features(columns, n_rows=n_items)
 
 
@@ -287,7 +287,3 @@ def _shared_similarities(
         if weighted and descriptor in stored:
             shared[descriptor] = _Similarities(stored[descriptor], weighted, scales[descriptor])
     return shared
-
-
-def _nothing(rows: IntArray) -> FloatArray:
-    return np.zeros(len(rows))

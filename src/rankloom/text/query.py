@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from rankloom.text.stop_words import without_stop_words
 from rankloom.text.tokens import Phrase, last_word, phrase_terms, query_terms
@@ -48,6 +49,7 @@ class TextQuery:
         return bool(self.words or self.prefixes or self.phrases)
 
 
+@lru_cache(256)  # every expert reads it
 def parse_query(text: str) -> TextQuery:
     """Read a query. Every text is a query: signs that mean nothing where they stand are passed over.
 
