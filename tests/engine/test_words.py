@@ -47,7 +47,12 @@ def _lowered(collection):
     """What the map's scores are lowered by."""
     refined = refined_map(collection)
     kind = nearness_kind(refined)
-    return 0.0 if kind is None else 0.25 * (all_records(collection, kind, len(collection)) - refined.bank.usual)
+    return 0.0 if kind is None else _lowering(refined, all_records(collection, kind, len(collection)))
+
+
+def _lowering(refined, near):
+    n_texts = len(refined.bank.texts)
+    return 0.3 * n_texts / (n_texts + 200) * (near - refined.bank.usual)
 
 
 def test_words_rank_all_pictures_by_what_they_show(collection):
@@ -214,7 +219,7 @@ def test_pictures_near_to_all_captions_are_lowered(collection):
     cosines[np.arange(60), np.arange(60)] = -1
     by_hand = np.sort(cosines, axis=1)[:, -10:].mean(axis=1)
     np.testing.assert_allclose(stored, by_hand, atol=2e-3)
-    np.testing.assert_allclose(_column(Engine(collection), "a boat"), before - 0.25 * (by_hand - 0.125), atol=1e-3)
+    np.testing.assert_allclose(_column(Engine(collection), "a boat"), before - _lowering(refined, by_hand), atol=1e-3)
     assert not verify(collection).problems
 
 

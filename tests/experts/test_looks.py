@@ -208,7 +208,7 @@ def test_pictures_near_to_all_texts_are_noticed():
     refined = refine(word_map(), pictures, vectors + word_map().sentence_mean, np.arange(120))
     assert refined is not None
     assert refined.bank is not None
-    assert refined.after > refined.before
+    assert refined.after < refined.before
 
 
 def test_the_gradient_of_the_contrast_is_that_of_the_loss():
@@ -254,7 +254,7 @@ def test_a_collection_with_words_of_its_own_refines_the_map():
     pictures, sentences = _pairs(450, random)
     refined = refine(word_map(), pictures[:300], sentences[:300], np.arange(300))
     assert refined is not None
-    assert refined.after > 2 * refined.before
+    assert refined.after < refined.before / 2
     own = word_map().sentences + refined.correction
     ranks = [
         (unit((sentences[300:] - word_map().sentence_mean) @ matrix) @ pictures[300:].T).argsort(axis=1)[:, -10:]
@@ -269,7 +269,7 @@ def test_pairs_that_teach_nothing_leave_the_map_alone():
     random = np.random.default_rng(0)
     _, sentences = _pairs(60, random)
     right = unit((sentences - word_map().sentence_mean) @ word_map().sentences)
-    assert refine(word_map(), right, sentences, np.arange(60)) is None  # nothing can be better
+    assert refine(word_map(), right, sentences, np.arange(60)) is None  # nothing can be better, nor are captions many
     assert refine(word_map(), right[:10], sentences[:10], np.arange(10)) is None  # too few
 
 

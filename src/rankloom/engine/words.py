@@ -18,7 +18,7 @@ from rankloom.collection.refined_map import RefinedMap, nearness_kind
 from rankloom.core import FloatArray, IntArray
 from rankloom.experts import color_words
 from rankloom.experts.looks import WordMap, WordVector, map_scores, name_scores
-from rankloom.experts.nearness import WEIGHT
+from rankloom.experts.nearness import TextBank
 from rankloom.text import parse_query, wanted_words
 from rankloom.text.sentences import sentence_encoder
 
@@ -61,12 +61,12 @@ class Looks(NamedTuple):
     ----------
     pictures : in the space of the map, with their likeliest classes.
     shares : of colors.
-    near : how near pictures are to captions, and what is usual; None if the collection has learned nothing of it.
+    near : how near pictures are to captions, and these; None if the collection has learned nothing of it.
     """
 
     pictures: ItemRecords
     shares: ItemRecords
-    near: tuple[ItemRecords, float] | None
+    near: tuple[ItemRecords, TextBank] | None
 
     @classmethod
     def of(cls, collection: Collection, n_items: int, refined: RefinedMap, before: Looks | None) -> Looks:
@@ -77,7 +77,7 @@ class Looks(NamedTuple):
         if kind is None or refined.bank is None:
             return cls(pictures, shares, None)
         known = None if before is None or before.near is None else before.near[0]
-        return cls(pictures, shares, (ItemRecords(collection, kind, n_items, known), refined.bank.usual))
+        return cls(pictures, shares, (ItemRecords(collection, kind, n_items, known), refined.bank))
 
 
 class WordExperts:
@@ -107,8 +107,8 @@ class WordExperts:
         scores = map_scores(words, records, rows)
         if self._looks.near is None:
             return scores
-        near, usual = self._looks.near
-        return scores - WEIGHT * ((near.records if rows is None else near.records[rows]) - usual)
+        near, bank = self._looks.near
+        return scores - bank.weight * ((near.records if rows is None else near.records[rows]) - bank.usual)
 
     def names(self, rows: IntArray) -> FloatArray:
         """By the names of the likeliest classes."""

@@ -21,7 +21,7 @@ from rankloom.core import IntArray
 Floats = NDArray[np.float32]
 
 NEIGHBORS = 10
-WEIGHT = 0.25  # of what is expected, against the cosine itself
+WEIGHT, SHRINKAGE = 0.3, 200.0  # of what is expected, against the cosine itself: with n texts 0.3 n / (n + 200)
 MOST_TEXTS = 1000  # a sample of more tells the same
 LEAST_TEXTS = 50
 _BLOCK = 4096
@@ -34,6 +34,11 @@ class TextBank(NamedTuple):
     texts: Floats
     pictures: IntArray
     usual: float
+
+    @property
+    def weight(self) -> float:
+        """How much counts what is expected: the less, the fewer texts tell it."""
+        return WEIGHT * len(self.texts) / (len(self.texts) + SHRINKAGE)
 
 
 def sampled(count: int) -> IntArray:

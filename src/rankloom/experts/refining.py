@@ -10,17 +10,18 @@ from threadpoolctl import threadpool_limits
 from rankloom.core import FloatArray, IntArray
 from rankloom.experts.contrast import Adam, Batches, Floats, contrast
 from rankloom.experts.looks import WordMap, unit
-from rankloom.experts.nearness import LEAST_TEXTS, WEIGHT, TextBank, nearness, sampled
+from rankloom.experts.nearness import LEAST_TEXTS, TextBank, nearness, sampled
 
 RATE, BATCH = 0.01, 256
 CHECKPOINTS = (10, 20, 40, 80, 160)  # steps after which a correction is judged
 FOLDS = 3
+ERRORS = 2.0  # standard errors by which a correction must be better
 LEAST_PAIRS, LEAST_PICTURES = 50, 20
 
 
 class Refined(NamedTuple):
     """A matrix to add to the map of sentences, texts that say how near pictures usually are, or None for either; and
-    the reciprocal ranks of held-out texts before and after, on average."""
+    the rank at which held-out texts find their pictures before and after, on geometric average."""
 
     correction: Floats | None
     bank: TextBank | None
@@ -59,9 +60,9 @@ def refine(
     """Learn from pairs of texts and pictures what to add to the map of sentences; that of pictures stays.
 
     Two things are tried on pictures held out, one after the other: to lower pictures that are near to all captions
-    (`rankloom.experts.nearness`), and steps of the contrastive loss. The first is taken if texts find their pictures
-    earlier by it; the second, in the best number of steps, if they do so by more than one standard error. None if
-    neither is.
+    (`rankloom.experts.nearness`), and steps of the contrastive loss. The first is taken unless texts find their
+    pictures later by it, by more than one standard error: few pictures hardly show what it gains among many. The
+    second, in the best number of steps, only if they find them earlier by more than two. None if neither is.
 
     Parameters
     ----------
@@ -80,34 +81,38 @@ def refine(
 
 
 def _refined(word_map: WordMap, pairs: Pairs) -> Refined | None:
-    ranks = np.zeros((2, 1 + len(CHECKPOINTS), len(pairs.rows)))  # without and with a bank, by correction
+    ranks = np.zeros((2, 1 + len(CHECKPOINTS), len(pairs.rows)))  # logarithms; without and with a bank, by correction
+    enough = True
     for fold in range(FOLDS):
         held = np.flatnonzero(pairs.rows % FOLDS == fold)
         if len(held) in (0, len(pairs.rows)):
             return None
         given = pairs.without(held)
+        enough &= len(given.captions) >= LEAST_TEXTS
         path = _path(word_map, given, max(CHECKPOINTS))
         for number, correction in enumerate([np.zeros_like(word_map.sentences), *path]):
             mapping = word_map.sentences + correction
             mapped = unit(pairs.sentences[held] @ mapping)
             for place, bank in enumerate((None, given.bank(mapping))):
-                ranks[place, number, held] = _reciprocal(mapped, pairs.pictures, pairs.rows[held], bank)
-    banked = int(ranks[1, 0].mean() > ranks[0, 0].mean())
-    best = 1 + int(ranks[banked, 1:].mean(axis=1).argmax())
-    if not _surely_better(ranks[banked, best] - ranks[banked, 0], pairs.rows):
+                ranks[place, number, held] = _log_ranks(mapped, pairs.pictures, pairs.rows[held], bank)
+    worse = _surely_positive(ranks[1, 0] - ranks[0, 0], pairs.rows, 1.0)
+    banked = int(enough and not worse)
+    best = 1 + int(ranks[banked, 1:].mean(axis=1).argmin())
+    if not _surely_positive(ranks[banked, 0] - ranks[banked, best], pairs.rows, ERRORS):
         best = 0
     if not best and not banked:
         return None
     learned = _path(word_map, pairs, CHECKPOINTS[best - 1])[-1] if best else None
     bank = pairs.bank(word_map.refined(learned).sentences) if banked else None
-    return Refined(learned, bank, float(ranks[0, 0].mean()), float(ranks[banked, best].mean()))
+    before, after = np.exp([ranks[0, 0].mean(), ranks[banked, best].mean()])
+    return Refined(learned, bank, float(before), float(after))
 
 
-def _surely_better(gains: FloatArray, rows: IntArray) -> bool:
-    """Whether gains are above 0 by more than a standard error; those of one picture are not independent."""
+def _surely_positive(gains: FloatArray, rows: IntArray, errors: float) -> bool:
+    """Whether gains are above 0 by more than some standard errors; those of one picture are not independent."""
     of_pictures = np.bincount(rows, gains)
     error = np.sqrt((of_pictures**2).sum()) / len(gains)
-    return bool(gains.mean() > error)
+    return bool(gains.mean() > errors * error)
 
 
 def _path(word_map: WordMap, pairs: Pairs, steps: int) -> list[Floats]:
@@ -125,14 +130,15 @@ def _path(word_map: WordMap, pairs: Pairs, steps: int) -> list[Floats]:
     return path
 
 
-def _reciprocal(texts: Floats, pictures: Floats, rows: IntArray, bank: TextBank | None) -> FloatArray:
-    """1 / the rank of the picture of each text among all."""
+def _log_ranks(texts: Floats, pictures: Floats, rows: IntArray, bank: TextBank | None) -> FloatArray:
+    """The logarithm of the rank of the picture of each text among all: smoother than its reciprocal, so that few texts
+    tell more."""
     lowered = np.zeros(len(pictures), np.float32)
     if bank is not None:
-        lowered = WEIGHT * nearness(pictures, np.arange(len(pictures)), bank.texts, bank.pictures)
+        lowered = bank.weight * nearness(pictures, np.arange(len(pictures)), bank.texts, bank.pictures)
     ranks = []
     for start in range(0, len(texts), BATCH):
         scores = texts[start : start + BATCH] @ pictures.T - lowered
         own = scores[np.arange(len(scores)), rows[start : start + BATCH]]
-        ranks.append(1.0 / (1 + (scores > own[:, None]).sum(axis=1)))
+        ranks.append(np.log1p((scores > own[:, None]).sum(axis=1)))
     return np.concatenate(ranks)
