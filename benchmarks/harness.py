@@ -30,11 +30,11 @@ class Bar:
 
 
 def at_least(name: str, what: str, figure: float, bar: float, unit: str = "x") -> Bar:
-    return Bar(name, what, f">= {bar:g}{unit}", f"{figure:.4g}{unit}", figure >= bar)
+    return Bar(name, what, f">= {bar:g}{unit}", f"{figure:.4g}{unit}", bool(figure >= bar))
 
 
 def at_most(name: str, what: str, figure: float, bar: float, unit: str = "x") -> Bar:
-    return Bar(name, what, f"<= {bar:g}{unit}", f"{figure:.4g}{unit}", figure <= bar)
+    return Bar(name, what, f"<= {bar:g}{unit}", f"{figure:.4g}{unit}", bool(figure <= bar))
 
 
 def seconds(*calls: Callable[[], object], repeats: int = 7, warm_up: bool = True) -> list[float]:
