@@ -264,6 +264,7 @@ def test_pairs_come_from_captions_and_from_marks_of_words_alone(collection):
     assert {pair.text for pair in pairs} == {"sail"}
 
 
+@pytest.mark.slow
 def test_only_who_indexes_learns(collection):
     """Naming people, say, brings derived files up to date within a request, which must not take seconds."""
 
