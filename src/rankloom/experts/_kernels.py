@@ -11,7 +11,11 @@ from numba import njit, types
 from numba.core import config
 from numba.extending import intrinsic
 
+from rankloom._prefetch import LINE, fetch_row
+
 ROWS = 128  # that are compared with one query after the other
+CODES = LINE // 2  # that are fetched at once
+AHEAD = 5000  # codes that are fetched before they are needed: processors do so by themselves, but not beyond a page
 
 
 def _converts_halves() -> bool:
@@ -167,13 +171,22 @@ def _intersection(least, total, query_total):
     return max(unit - least / most, np.float32(0.0)) if most > 0 else unit
 
 
+@njit(cache=True)
+def _fetch(codes, row):
+    if row < len(codes):
+        fetch_row(codes, row, CODES)
+
+
 # The sums are unpacked right where they are used: handed to a function that stores them, they are no longer computed
 # in vectors.
 @njit(cache=True, nogil=True, error_model="numpy")
 def fused(codes, wanted, everything, query, query_codes, out, begin, end):
     """Fill the entries of `out` from begin to end with the distances of the wanted rows."""
     query_norm, query_total = _sums(query, query_codes)
+    ahead = AHEAD // len(query) + 1
     for i in range(begin, end):
+        if everything:
+            _fetch(codes, i + ahead)
         row = codes[i] if everything else codes[wanted[i]]
         city, squares, product, norm, chi, least, total = _row_sums(row, query)
         out[i, 0] = city
@@ -210,11 +223,11 @@ def weighted(codes, wanted, everything, queries, query_codes, weights, scales, o
         rows = np.arange(first, last) if everything else wanted[first:last]
         for k in range(len(queries)):
             if weights[4] != 0:
-                _distances(codes, rows, queries[k], query_codes[k], found)
+                _distances(codes, rows, queries[k], query_codes[k], found, k == 0)
             elif weights[3] != 0:
-                _distances_without_least(codes, rows, queries[k], query_codes[k], found)
+                _distances_without_least(codes, rows, queries[k], query_codes[k], found, k == 0)
             else:
-                _plain_distances(codes, rows, queries[k], query_codes[k], found)
+                _plain_distances(codes, rows, queries[k], query_codes[k], found, k == 0)
             for j in range(len(weights)):
                 if weights[j] != 0:
                     _add_similarities(found[j], weights[j], scales[j], out[k, first:last])
@@ -227,10 +240,13 @@ def _add_similarities(distances, weight, scale, out):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _distances(codes, rows, query, query_codes, out):
-    """Fill the rows of `out` with the distances of some rows."""
+def _distances(codes, rows, query, query_codes, out, fetch):
+    """Fill the rows of `out` with the distances of some rows, and fetch those that follow if asked to."""
     query_norm, query_total = _sums(query, query_codes)
+    ahead = AHEAD // len(query) + 1
     for i in range(len(rows)):
+        if fetch:
+            _fetch(codes, rows[i] + ahead)
         city, squares, product, norm, chi, least, total = _row_sums(codes[rows[i]], query)
         out[0, i] = city
         out[1, i] = np.sqrt(squares)
@@ -240,13 +256,16 @@ def _distances(codes, rows, query, query_codes, out):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _distances_without_least(codes, rows, query, query_codes, out):
+def _distances_without_least(codes, rows, query, query_codes, out, fetch):
     """The same without the fifth distance."""
     if len(query_codes):
         _, _, _, query_norm, _ = _sums_without_least(query_codes, query)
     else:
         query_norm, _ = _sums(query, query_codes)
+    ahead = AHEAD // len(query) + 1
     for i in range(len(rows)):
+        if fetch:
+            _fetch(codes, rows[i] + ahead)
         city, squares, product, norm, chi = _sums_without_least(codes[rows[i]], query)
         out[0, i] = city
         out[1, i] = np.sqrt(squares)
@@ -255,13 +274,16 @@ def _distances_without_least(codes, rows, query, query_codes, out):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _plain_distances(codes, rows, query, query_codes, out):
+def _plain_distances(codes, rows, query, query_codes, out, fetch):
     """The same without the fourth and the fifth distance."""
     if len(query_codes):
         _, _, _, query_norm = _plain_sums(query_codes, query)
     else:
         query_norm, _ = _sums(query, query_codes)
+    ahead = AHEAD // len(query) + 1
     for i in range(len(rows)):
+        if fetch:
+            _fetch(codes, rows[i] + ahead)
         city, squares, product, norm = _plain_sums(codes[rows[i]], query)
         out[0, i] = city
         out[1, i] = np.sqrt(squares)
