@@ -84,6 +84,7 @@ class Similarities:
         column = self._examples.get(key)
         if column is None:
             column = snapshot.similarity(vectors, view.kernel, distances=distances)
+            self._examples.size = min(FEWEST_COLUMNS, max(FEWEST, CACHE_BYTES // max(1, column.nbytes)))
             self._examples.put(key, column)
         return column
 
