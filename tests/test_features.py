@@ -1,5 +1,8 @@
 """The lazy matrix: what it computes, how often, and what it says about it."""
 
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 from time import sleep
 
 import numpy as np
@@ -131,6 +134,35 @@ def test_unsigned_row_numbers_are_not_computed_twice(dtype):
     np.testing.assert_array_equal(lazy.column(0, rows), TABLE[[2, 1, 2], 0])
     assert sorted(recorder.asked) == [(1, 0), (2, 0)]
     assert lazy.n_evaluations == 2
+
+
+def test_threads_that_ask_for_the_same_column_compute_it_once():
+    together = Barrier(4)
+
+    def column(rows):
+        sleep(0.005)  # so that the others ask meanwhile
+        return 2.0 * rows
+
+    lazy = Features([column], n_rows=50)
+
+    def ask(part):
+        together.wait()
+        return lazy.column(0, part)
+
+    parts = [np.arange(50), np.arange(0, 50, 2), np.arange(25), None]
+    with ThreadPoolExecutor(4) as threads:
+        found = [*threads.map(ask, parts)]
+    assert lazy.n_evaluations == 50
+    for part, values in zip(parts, found, strict=True):
+        np.testing.assert_array_equal(values, 2.0 * (np.arange(50) if part is None else part))
+
+
+def test_features_of_an_array_reach_other_processes():
+    features = Features(np.arange(6.0).reshape(3, 2), names=["a", "b"])
+    features.column(1, [2])
+    copied = pickle.loads(pickle.dumps(features))
+    np.testing.assert_array_equal(copied, features)
+    assert copied.names == ["a", "b"]
 
 
 def test_a_column_that_changes_its_rows_spoils_nothing():

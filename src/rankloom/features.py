@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from threading import RLock
 from time import perf_counter
 from typing import Any, cast
 
@@ -20,7 +21,7 @@ class Features:
 
     Every ranker takes it in place of an array. A ranker that needs few cells (a cascade, sparse weights) asks for
     those alone by `column(j, rows)`; any other calls `np.asarray(features)` and notices nothing. What was computed is
-    kept, so that no cell is computed twice.
+    kept, so that no cell is computed twice, also where several threads ask.
 
     Parameters
     ----------
@@ -51,6 +52,7 @@ class Features:
         names: Sequence[str] | None = None,
         costs: ArrayLike | None = None,
     ):
+        self._lock = RLock()
         self._array: FloatArray | None = None
         self._columns: list[Column] = []
         if isinstance(source, Mapping):
@@ -86,6 +88,12 @@ class Features:
         self.seconds: FloatArray = np.zeros(width)
         self._known: list[NDArray[np.bool_] | None] = [None] * width
         self._values: list[FloatArray | None] = [None] * width
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _lock=RLock())
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -135,13 +143,14 @@ class Features:
         if not 0 <= j < self.shape[1]:
             raise ValueError(f"there is no column {j}; the columns are 0 to {self.shape[1] - 1}")
         wanted = self._row_numbers(rows)
-        known = self._known_rows(j)
-        missing = wanted[~known[wanted]]
-        if len(missing):
-            self._compute(j, missing if (missing[1:] > missing[:-1]).all() else np.unique(missing), known)
-        values = self._values[j]
-        assert values is not None
-        return values[wanted]
+        with self._lock:
+            known = self._known_rows(j)
+            missing = wanted[~known[wanted]]
+            if len(missing):
+                self._compute(j, missing if (missing[1:] > missing[:-1]).all() else np.unique(missing), known)
+            values = self._values[j]
+            assert values is not None
+            return values[wanted]
 
     def _known_rows(self, j: int) -> NDArray[np.bool_]:
         known = self._known[j]

@@ -223,17 +223,26 @@ def test_kept_columns_take_bounded_memory_and_change_nothing(original, monkeypat
     query = engine._encoder.encode(like(3, 7), view.snapshot)
     expected = {item: similarities.to_item(view, item) for item in range(1, N + 1)}
     near = similarities.to_examples(view, query)
-    assert similarities.to_item(view, 5) is expected[5]
-    monkeypatch.setattr("rankloom.engine.similarity.CACHE_BYTES", 1000)
+    monkeypatch.setattr("rankloom.engine.similarity.CACHE_BYTES", 600)
     monkeypatch.setattr("rankloom.engine.similarity.FEWEST_COLUMNS", 3)
     for item, column in expected.items():
         small = Similarities(Distances())
         for other in (item, *range(1, 6), item):
             np.testing.assert_array_equal(small.to_item(view, other), expected[other])
-        assert len(small._columns) == 3
+        assert len(small._columns_for(view)) == 3
         np.testing.assert_array_equal(column, [expected[other][item - 1] for other in range(1, N + 1)])
     np.testing.assert_allclose(small.to_examples(view, query), near, rtol=1e-4)  # nothing is kept of these
     np.testing.assert_allclose(near, (expected[3] + expected[7]) / 2, rtol=1e-4)
+
+
+@pytest.mark.parametrize("query", [like(3), like(3, text="red"), like(3, text="  "), Query("red"), Query("people")])
+def test_experts_that_are_left_out_say_nothing(original, query):
+    engine = alike(original)
+    encoded = engine._encoder.encode(query, engine.snapshot())
+    silent = engine.snapshot().silent(query, encoded.faces)
+    assert bool(silent) == (not query.text.strip())
+    phi = engine.features(query)
+    assert not any(phi.column(phi.names.index(name)).any() for name in silent)
 
 
 def test_a_hit_shows_where_its_file_is_now(tmp_path):

@@ -22,7 +22,14 @@ from rankloom.experts import (
     experts_of,
     measure_scales,
 )
-from rankloom.experts.distances import DISTANCES, Weighted, add_similarities, all_distances, all_distances_of
+from rankloom.experts.distances import (
+    DISTANCES,
+    Weighted,
+    add_similarities,
+    add_similarities_of,
+    all_distances,
+    all_distances_of,
+)
 
 
 def rows(n=60, d=37, seed=0, *, negative=False):
@@ -103,13 +110,40 @@ def test_between_stored_rows_all_distances_are_symmetric_to_the_last_bit(d, nega
     found = np.array([all_distances(row, stored) for row in stored])
     np.testing.assert_array_equal(found, found.transpose(1, 0, 2))
     scales = np.full(5, 0.7, np.float32)
-    for weights in ([0.2, 0.3, 0.1, 0.3, 0.1], [0.2, 0.3, 0.1, 0.0, 0.0]):  # with and without those that divide
+    # With all distances, without the last, and without those that divide.
+    for weights in ([0.2, 0.3, 0.1, 0.3, 0.1], [0.2, 0.3, 0.1, 0.4, 0.0], [0.2, 0.3, 0.1, 0.0, 0.0]):
         total = np.zeros((40, 40), np.float32)
         for sums, row in zip(total, stored, strict=True):
             add_similarities(sums, Weighted(row, stored, np.array(weights, np.float32), scales))
         np.testing.assert_array_equal(total, total.T)
         expected = np.exp(-found.astype(float) / 0.7) @ weights
         np.testing.assert_allclose(total, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("weights", [[0.2, 0.3, 0.1, 0.3, 0.1], [0.2, 0.3, 0.1, 0.4, 0.0], [0.2, 0.3, 0.1, 0.0, 0.0]])
+def test_several_queries_at_once_and_some_rows_give_the_same_bits(weights):
+    numbers = np.array(weights, np.float32), np.full(5, 0.7, np.float32)
+    described = [rows(300, d) for d in (5, 96)]
+    expected = np.zeros((4, 300), np.float32)
+    for number, row in enumerate((7, 299, 0, 150)):
+        add_similarities(expected[number], *(Weighted(stored[row], stored, *numbers) for stored in described))
+    queries = [Weighted(stored[[7, 299, 0, 150]], stored, *numbers) for stored in described]
+    total = np.zeros_like(expected)
+    add_similarities(total, *queries)
+    np.testing.assert_array_equal(total, expected)
+    some = np.array([250, 3, 4, 7])
+    total = np.zeros((4, 4), np.float32)
+    add_similarities(total, *queries, rows=some)
+    np.testing.assert_array_equal(total, expected[:, some])
+
+
+def test_similarities_of_known_distances_are_exact():
+    distances = np.zeros((1000, 5), np.float32)
+    distances[:, 1] = np.linspace(0.0, 60.0, 1000)
+    distances[-1, 1] = np.nan  # a damaged vector must show
+    total = np.zeros(1000, np.float32)
+    add_similarities_of(total, distances, np.array([0, 2, 0, 0, 0], np.float32), np.full(5, 0.7, np.float32))
+    np.testing.assert_allclose(total, 2.0 * np.exp(-distances[:, 1].astype(float) / 0.7), rtol=1e-5, atol=1e-35)
 
 
 def test_several_descriptors_at_once_and_several_threads_at_once_give_the_same_bits(monkeypatch):

@@ -103,3 +103,46 @@ def test_a_stop_finishes_marks_but_begins_no_training():
         return sorted(done)
 
     assert asyncio.run(run()) == [0, 1, 2]
+
+
+def test_a_write_waits_for_the_searches_before_it_and_for_no_others(monkeypatch):
+    monkeypatch.setattr("rankloom.server.work.PATIENCE", 300.0)
+
+    async def run():
+        work, order = Work(1, 8), []
+        ends = [threading.Event() for _ in range(3)]
+        first, second = (asyncio.ensure_future(work.search(end.wait, 300)) for end in ends[:2])
+        await asyncio.sleep(0)
+        mark = asyncio.ensure_future(work.write(order.append, "mark"))
+        await asyncio.sleep(0)
+        third = asyncio.ensure_future(work.search(ends[2].wait, 300))
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert not order  # the second search has no thread yet
+        ends[0].set()
+        await first
+        await mark  # though neither the second nor the third has ended
+        assert [second.done(), third.done()] == [False, False]
+        for end in ends:
+            end.set()
+        await asyncio.gather(second, third)
+        work.close()
+        return order
+
+    assert asyncio.run(run()) == ["mark"]
+
+
+def test_a_write_does_not_wait_for_ever(monkeypatch):
+    monkeypatch.setattr("rankloom.server.work.PATIENCE", 0.01)
+
+    async def run():
+        work, end = Work(1, 8), threading.Event()
+        searches = [asyncio.ensure_future(work.search(end.wait, 300)) for _ in range(3)]
+        await asyncio.sleep(0)
+        assert await work.write(lambda: "stored") == "stored"
+        end.set()
+        await asyncio.gather(*searches)
+        assert await work.write(lambda: "stored") == "stored"
+        work.close()
+
+    asyncio.run(run())

@@ -21,6 +21,7 @@ from rankloom.collection import Collection
 from rankloom.engine import Engine
 from rankloom.server import ServerSettings
 from rankloom.server.guard import HEADERS, READING
+from rankloom.server.schemas import SearchRequest, SearchResponse
 from rankloom.server.settings import Rate
 from tests.serving import HEADER, UNLIMITED, Served, client, copied, ok, picture, refused, sample
 
@@ -57,6 +58,23 @@ def test_search_by_words(web):
     assert any("lighthouse" in (hit["caption"] or "").lower() for hit in found["hits"])
     assert first["folder"].startswith("pictures")
     assert str(sample()) not in json.dumps(found)
+
+
+def test_what_is_written_by_hand_is_what_the_models_say(own):
+    ok(own.post("/api/feedback", json={"query": WORDS, "marks": [{"item": 1}, {"item": 2, "grade": 0.5}]}))
+    context, user = own.app.state.context, own.cookies["rankloom_user"]
+    example, fields = {"examples": [{"item": 3}]}, ("total", "cutoff", "diffused", "marks", "learning", "literal")
+    for query, options in (
+        (WORDS, {"explain": True, "collapse": True}),
+        (example, {}),
+        (example, {"method": "smooth", "diversity": 0.5, "explain": True}),
+        ({"filters": {"kind": "shot"}}, {"explain": True}),
+    ):
+        found = SearchResponse.model_validate_json(own.post("/api/search", json={"query": query, **options}).content)
+        asked = SearchRequest.model_validate({"query": query, **options})
+        results = context.engine.search(context.query(asked.query), asked.k, asked.options(user))
+        assert found.hits == context.hits(results, asked.query.text) != []
+        assert [getattr(found, name) for name in fields] == [getattr(results, name) for name in fields]
 
 
 def test_pages_of_one_order(web):

@@ -22,7 +22,7 @@ from rankloom._io import make_folder
 from rankloom.collection._files import mapped, vector_file
 from rankloom.collection._locks import shared
 from rankloom.collection._opening import bring_up_to_date, check_files
-from rankloom.collection._schema import DATABASE_ERRORS, connect, only_readable
+from rankloom.collection._schema import BUSY_SECONDS, DATABASE_ERRORS, connect, only_readable
 from rankloom.collection.backup import back_up_daily
 from rankloom.collection.damage import DATABASE, DamagedCollection, damaged, disk_full, explained
 from rankloom.core import Qrel
@@ -105,7 +105,7 @@ class Collection:
         self.folder = Path(folder).absolute()
         self._local = threading.local()
         self._connections: list[sqlite3.Connection] = []
-        self._guard = threading.Lock()
+        self._guard, self._writing = threading.Lock(), threading.Lock()
         self._before_close: list[weakref.WeakMethod[Callable[[], None]]] = []
         self._lock: int | None = None
         self._changed = False
@@ -202,14 +202,20 @@ class Collection:
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Changes that happen together or not at all."""
         self._check_writable()
-        self.db.execute("BEGIN IMMEDIATE")
+        # Threads wait for each other here: SQLite would look again after a while, and then after a longer one.
+        alone = self._writing.acquire(timeout=BUSY_SECONDS)
         try:
-            yield self.db
-            self.db.execute("COMMIT")  # a full disk is often noticed only here
-        except BaseException:
-            if self.db.in_transaction:  # SQLite may have rolled it back by itself
-                self.db.execute("ROLLBACK")
-            raise
+            self.db.execute("BEGIN IMMEDIATE")
+            try:
+                yield self.db
+                self.db.execute("COMMIT")  # a full disk is often noticed only here
+            except BaseException:
+                if self.db.in_transaction:  # SQLite may have rolled it back by itself
+                    self.db.execute("ROLLBACK")
+                raise
+        finally:
+            if alone:
+                self._writing.release()
         self._changed = True
 
     @contextmanager

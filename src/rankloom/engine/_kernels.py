@@ -6,7 +6,8 @@ import numpy as np
 from numba import njit
 
 
-@njit(nogil=True, cache=True)
+# Sums in any order, and so in vectors.
+@njit(nogil=True, cache=True, fastmath={"contract", "reassoc", "nsz"})
 def diffuse(pointers, columns, weights, alpha, start, tol, most):
     """Conjugate gradients for (I - alpha S) f = y, S as compressed rows; and whether they converged.
 
@@ -31,6 +32,7 @@ def diffuse(pointers, columns, weights, alpha, start, tol, most):
             for place in range(np.uint64(pointers[i]), np.uint64(pointers[i + 1])):
                 total += weights[place] * direction[np.uint64(columns[place])]
             product[i] = direction[i] - alpha * total
+        for i in range(n):
             curvature += direction[i] * product[i]
         step = square / curvature
         before, square = square, 0.0

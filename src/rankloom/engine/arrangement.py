@@ -44,9 +44,10 @@ class Arranged:
     moved: FloatArray
     others: Mapping[int, list[int]]
 
-    def score(self, row: int) -> float:
-        """The score that is shown."""
-        return float(self.total[row] + self.moved[row])
+    @property
+    def scores(self) -> FloatArray:
+        """The score of every row that is shown."""
+        return self.total + self.moved
 
     def why(self, row: int) -> Explanation:
         """What each expert, marked item, neighbor and the reranker added; it sums to the score."""
@@ -66,7 +67,7 @@ class Arrangement:
         """Order the allowed items by score, ties by row number; then as the options say."""
         total = ranking.total
         rows = np.flatnonzero(allowed)
-        order: IntArray = rows[np.argsort(-total[rows], kind="stable")]
+        order: IntArray = rows[falling(total[rows])]
         others: dict[int, list[int]] = {}
         if options.collapse:
             order, others = self.collapse(order, ranking.view.snapshot)
@@ -90,6 +91,17 @@ class Arrangement:
                 members = {item - 1: number for number, group in enumerate(groups) for item in group}
                 self._duplicates = (snapshot.state, members)
             return self._duplicates[1]
+
+
+def falling(scores: FloatArray) -> IntArray:
+    """The places of scores, the highest first; ties by place.
+
+    >>> falling(np.array([1.0, 3.0, 2.0, 3.0])).tolist()
+    [1, 3, 2, 0]
+    """
+    order: IntArray = np.argsort(-scores)  # in vectors, which the stable sort is not; there are few ties
+    sorted_scores = scores[order]
+    return np.argsort(-scores, kind="stable") if (sorted_scores[1:] == sorted_scores[:-1]).any() else order
 
 
 def collapsed(order: IntArray, groups: Mapping[int, int]) -> tuple[IntArray, dict[int, list[int]]]:

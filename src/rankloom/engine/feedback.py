@@ -98,13 +98,13 @@ class RelevanceFeedback:
             return None
         most = int(np.clip(CACHE_BYTES // max(1, 4 * view.snapshot.n_items), 30, MOST_MARKS))
         example = self._similarities.to_examples(view, encoded)
-        return fit_feedback(judgements, base, partial(self._similarities.to_item, view), example, most=most)
+        return fit_feedback(judgements, base, partial(self._similarities.to_items, view), example, most=most)
 
 
 def fit_feedback(
     judgements: Judgements,
     base: FloatArray,
-    column: Callable[[int], NDArray[np.float32]],
+    columns_of: Callable[[list[int]], list[NDArray[np.float32]]],
     example: NDArray[np.float32] | None,
     *,
     most: int,
@@ -115,13 +115,13 @@ def fit_feedback(
     ----------
     judgements : the marks.
     base : what the experts say of every item.
-    column : the similarity of all items to one.
+    columns_of : the similarity of all items to each of some.
     example : the mean similarity of all items to the examples of the query, which are right too; None without any.
     most : how many of the latest marks teach; the others keep their places only.
     """
     targets, weights = _targets(judgements)
     items = [*targets][-most:]
-    columns = [column(item) for item in items]
+    columns = columns_of(items)
     t, w = [targets[item] for item in items], [weights[item] for item in items]
     rows: IntArray = np.array(items, dtype=np.int64) - 1
     gram = np.array([similarity[rows] for similarity in columns], dtype=np.float64).reshape(len(items), len(items))

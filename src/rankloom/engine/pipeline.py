@@ -115,20 +115,23 @@ class Pipeline:
         order, plain = arranged.order, options.method == "experts" and not options.diversity
         cutoff = suggest_cutoff(arranged.total[order], ranking) if plain else None
         literal = ranking.literal if query.text.strip() else None
-        hits = [
-            hit._replace(
-                score=arranged.score(hit.id - 1),
-                why=arranged.why(hit.id - 1) if options.explain else None,
-                mark=ranking.judgements.grades.get(hit.id),
-                duplicates=tuple(arranged.others.get(hit.id - 1, ())),
-                literal=None if literal is None else bool(literal[hit.id - 1]),
-            )
-            for hit in self.hits(ranking.view.snapshot, order[options.offset : options.offset + k], options.offset)
-        ]
+        grades, others = ranking.judgements.grades, arranged.others
+        shown = order[options.offset : options.offset + k]
+        found = self.hits(ranking.view.snapshot, shown, options.offset, arranged.scores)
+        if options.explain or grades or others or literal is not None:
+            found = [
+                hit._replace(
+                    why=arranged.why(hit.id - 1) if options.explain else None,
+                    mark=grades.get(hit.id),
+                    duplicates=tuple(others.get(hit.id - 1, ())),
+                    literal=None if literal is None else bool(literal[hit.id - 1]),
+                )
+                for hit in found
+            ]
         diffused, learning = ranking.diffused is not None, ranking.view.learning
         n_literal = None if literal is None else int(literal[order].sum())
         marks = ranking.judgements.n_marks
-        return Results(tuple(hits), len(order), cutoff, diffused, marks, learning=learning, literal=n_literal)
+        return Results(tuple(found), len(order), cutoff, diffused, marks, learning=learning, literal=n_literal)
 
     def hits(
         self, snapshot: Snapshot, rows: IntArray, offset: int = 0, total: FloatArray | None = None
@@ -136,9 +139,10 @@ class Pipeline:
         """Rows as hits, with their scores if given."""
         ids = (rows + 1).tolist()
         items = self._items.get(snapshot.state.changes, ids, self._read_items)
+        scores = [0.0] * len(ids) if total is None else total[rows].tolist()
         return [
-            SearchHit.of(rank, items[number], 0.0 if total is None else float(total[number - 1]))
-            for rank, number in enumerate(ids, offset + 1)
+            SearchHit.of(rank, items[number], score)
+            for rank, (number, score) in enumerate(zip(ids, scores, strict=True), offset + 1)
         ]
 
     def _read_items(self, ids: list[int]) -> dict[int, Item]:

@@ -41,6 +41,7 @@ class Scoring:
         self._index = ExactIndex() if index is None else index
         self._growing = threading.Lock()
         self._cache: LRU[Any, BaseScores] = LRU(32)
+        self._phis: LRU[Any, Features] = LRU(32)
         self._distances = distances
 
     def scores(
@@ -61,7 +62,7 @@ class Scoring:
         known = self._cache.get(key)
         if known is not None:
             return known
-        phi = encoded.features(snapshot)
+        phi = self._phi(encoded, snapshot)
         rows = self._candidates(encoded, snapshot, marked)
         scored = np.ones(snapshot.n_items, dtype=bool)
         if rows is None:
@@ -74,9 +75,18 @@ class Scoring:
             scored[:] = False
             scored[rows] = True
         base = BaseScores(phi, scores, scored)
-        self._cache.size = min(32, max(2, CACHE_BYTES // max(1, 8 * phi.shape[0] * phi.shape[1])))
+        self._cache.size = self._phis.size = min(32, max(2, CACHE_BYTES // max(1, 8 * phi.shape[0] * phi.shape[1])))
         self._cache.put(key, base)
         return base
+
+    def _phi(self, encoded: EncodedQuery, snapshot: Snapshot) -> Features:
+        """phi of a query; a mark changes the weights of its columns, but none of them."""
+        key = (encoded.query.qid, encoded.query.concept, snapshot.content)
+        phi = self._phis.get(key)
+        if phi is None:
+            phi = encoded.features(snapshot)
+            self._phis.put(key, phi)
+        return phi
 
     def _fused(self, encoded: EncodedQuery, snapshot: Snapshot, scorer: Scorer, phi: Features) -> FloatArray | None:
         """The weighted sum of all experts in one pass over the vectors, which only one wanted example allows."""
@@ -85,8 +95,8 @@ class Scoring:
             return None
         if examples[0].weight <= 0:
             return None
-        visual = {expert.name for expert in snapshot.experts}
-        rest = WeightScorer({name: weight for name, weight in scorer.weights.items() if name not in visual})
+        left_out = {expert.name for expert in snapshot.experts} | snapshot.silent(encoded.query, encoded.faces)
+        rest = WeightScorer({name: weight for name, weight in scorer.weights.items() if name not in left_out})
         example = encoded.query.examples[0]
         name = example.picture if example.item is None else example.item
         return rest.scores(phi) + self._distances.similarity(snapshot, name, examples[0].vectors, scorer.weights)

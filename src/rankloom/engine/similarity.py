@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+import threading
+from collections.abc import Hashable, Mapping, Sequence
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -10,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.core import LRU
+from rankloom.engine.columns import Columns
 from rankloom.engine.encoding import EncodedQuery
 from rankloom.engine.snapshot import Snapshot
 from rankloom.engine.view import View
@@ -18,7 +21,6 @@ from rankloom.experts.distances import DISTANCES, all_distances_of
 CACHE_BYTES = 64 * 2**20
 FEWEST = 4  # queries whose distances must fit, or none are kept
 FEWEST_COLUMNS = 64  # that are kept, however long they are
-_OVERHEAD = 500  # bytes that a kept column takes beside its numbers
 
 
 class Similarities:
@@ -33,13 +35,32 @@ class Similarities:
 
     def __init__(self, distances: Distances):
         self._distances = distances
-        self._columns: LRU[Any, NDArray[np.float32]] = LRU(FEWEST_COLUMNS)
+        self._columns = -1, Columns(0, 0)
+        self._examples: LRU[Any, NDArray[np.float32]] = LRU(FEWEST_COLUMNS)
+        self._lock = threading.Lock()
         self._numbers: LRU[Any, int] = LRU(8)  # of what columns depend on, which is longer than many columns
         self._next = count()
 
     def to_item(self, view: View, item: int) -> NDArray[np.float32]:
         """The similarity of all items to one."""
-        return self._column(view, item, view.snapshot.vectors_of(item - 1))
+        return self.to_items(view, [item])[0]
+
+    def to_items(self, view: View, items: Sequence[int]) -> list[NDArray[np.float32]]:
+        """The similarity of all items to each of some; those that are not at hand are computed together."""
+        compute = partial(view.snapshot.similarities, view.kernel)
+        return self._columns_for(view).get([item - 1 for item in items], compute)
+
+    def _columns_for(self, view: View) -> Columns:
+        """The columns that hold for a view; what they depend on rarely changes, so that others are forgotten."""
+        number, n_items = self._number(view), view.snapshot.n_items
+        with self._lock:
+            known, columns = self._columns
+            if known != number or columns.n != n_items:
+                most = min(n_items, max(FEWEST_COLUMNS, CACHE_BYTES // (4 * max(1, n_items))))
+                larger = known == number and columns.n < n_items
+                columns = columns.grown(n_items, most) if larger else Columns(n_items, most)
+                self._columns = number, columns
+            return columns
 
     def to_examples(self, view: View, encoded: EncodedQuery) -> NDArray[np.float32] | None:
         """The mean similarity of all items to the wanted examples of a query; None if it has none."""
@@ -57,13 +78,14 @@ class Similarities:
         """
         snapshot = view.snapshot
         distances = self._distances.of(snapshot, name, vectors)
-        if distances is None:
-            return self._column(view, name, vectors)
-        key = (self._number(view), snapshot.n_items, "example", name)
-        column = self._columns.get(key)
+        if distances is None and isinstance(name, int):
+            return self.to_item(view, name)
+        key = (self._number(view), snapshot.n_items, name)
+        column = self._examples.get(key)
         if column is None:
             column = snapshot.similarity(vectors, view.kernel, distances=distances)
-            self._columns.put(key, column)
+            self._examples.size = min(FEWEST_COLUMNS, max(FEWEST, CACHE_BYTES // max(1, column.nbytes)))
+            self._examples.put(key, column)
         return column
 
     def _number(self, view: View) -> int:
@@ -74,19 +96,6 @@ class Similarities:
             number = next(self._next)
             self._numbers.put(key, number)
         return number
-
-    def _column(self, view: View, name: Hashable, vectors: Mapping[str, NDArray[Any]]) -> NDArray[np.float32]:
-        snapshot = view.snapshot
-        key = (self._number(view), name)
-        column = self._columns.get(key)
-        if column is None or len(column) > snapshot.n_items:
-            column = snapshot.similarity(vectors, view.kernel)
-        elif len(column) < snapshot.n_items:
-            added = snapshot.similarity(vectors, view.kernel, slice(len(column), None))
-            column = np.concatenate([column, added])
-        self._columns.size = max(FEWEST_COLUMNS, CACHE_BYTES // (column.nbytes + _OVERHEAD))
-        self._columns.put(key, column)
-        return column
 
 
 class Distances:

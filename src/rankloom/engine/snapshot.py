@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -156,6 +156,13 @@ class Snapshot:
                 block[:, place] = column(some)
         return blocks
 
+    def silent(self, query: Query, faces: Sequence[float]) -> set[str]:
+        """Experts whose column of `features` is 0: those of words if there are none, and of faces if none is known."""
+        names = set() if query.text.strip() else {TEXT, TAGS, *self._word_names}
+        if not query.text and all(np.isnan(count) for count in faces):
+            names.add(FACES)
+        return names
+
     def _other_columns(self, query: Query, faces: Sequence[float]) -> dict[str, Callable[[IntArray], FloatArray]]:
         """The experts that are not of a descriptor and a distance."""
         return {
@@ -207,18 +214,44 @@ class Snapshot:
         """
         total = np.zeros(len(self.present if rows is None else self.present[rows]), dtype=np.float32)
         described = []
-        for name, stored in self.vectors.items():
-            of_distances = [weights.get(f"{name}.{distance}", 0.0) for distance in DISTANCES]
-            if name not in vectors or not any(of_distances):
+        for name, numbers in self._numbers(weights):
+            if name not in vectors:
                 continue
-            numbers = np.array(of_distances, np.float32), self._scale_arrays[name]
             if distances is not None:
                 add_similarities_of(total, distances[name], *numbers)
             else:
+                stored = self.vectors[name]
                 described.append(Weighted(vectors[name], stored if rows is None else stored[rows], *numbers))
         if described:
             add_similarities(total, *described)
         return total
+
+    def similarities(self, weights: Mapping[str, float], items: Sequence[int], rows: IntArray) -> NDArray[np.float32]:
+        """The weighted similarity of some items to each of some others, whose rows are given; in one pass.
+
+        Parameters
+        ----------
+        weights : of the visual experts.
+        items : the others: the result has one row for each.
+        rows : the items.
+        """
+        total = np.zeros((len(items), len(rows)), dtype=np.float32)
+        described = [
+            Weighted(self.vectors[name][[*items]], self.vectors[name], *numbers)
+            for name, numbers in self._numbers(weights)
+        ]
+        if described:
+            add_similarities(total, *described, rows=None if len(rows) == self.n_items else rows)
+        return total
+
+    def _numbers(
+        self, weights: Mapping[str, float]
+    ) -> Iterator[tuple[str, tuple[NDArray[np.float32], NDArray[np.float32]]]]:
+        """The weight and the scale of each distance, of the descriptors that have a weight."""
+        for name in self.vectors:
+            of_distances = [weights.get(f"{name}.{distance}", 0.0) for distance in DISTANCES]
+            if any(of_distances):
+                yield name, (np.array(of_distances, np.float32), self._scale_arrays[name])
 
     @cached_property
     def _scale_arrays(self) -> dict[str, NDArray[np.float32]]:

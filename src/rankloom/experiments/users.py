@@ -70,8 +70,13 @@ def _as_the_engine(search: _Search) -> FloatArray:
     judgements = Judgements(
         {int(row) + 1: 1.0 for row in search.right} | {int(row) + 1: 0.0 for row in search.wrong}, []
     )
-    column = search.column
-    feedback = fit_feedback(judgements, search.base, lambda item: column(item - 1), column(search.query), most=1000)
+    feedback = fit_feedback(
+        judgements,
+        search.base,
+        lambda items: [search.column(item - 1) for item in items],
+        search.column(search.query),
+        most=1000,
+    )
     return feedback.scores(search.base)
 
 

@@ -11,6 +11,12 @@ from numba import njit, types
 from numba.core import config
 from numba.extending import intrinsic
 
+from rankloom._prefetch import LINE, fetch_row
+
+ROWS = 128  # that are compared with one query after the other
+CODES = LINE // 2  # that are fetched at once
+AHEAD = 5000  # codes that are fetched before they are needed: processors do so by themselves, but not beyond a page
+
 
 def _converts_halves() -> bool:
     """Whether the processor that is compiled for turns half precision into single precision by itself.
@@ -49,6 +55,35 @@ def _from_half(typing_context, code):
     return types.float32(types.uint16), generate if _converts_halves() else generate_from_bits
 
 
+@intrinsic
+def _from_bits(typing_context, bits):
+    """The float32 that has these bits."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.bitcast(arguments[0], ir.FloatType())
+
+    return types.float32(types.int32), generate
+
+
+@njit(cache=True, fastmath={"contract"}, error_model="numpy")
+def _exp(x):
+    """e^x for x <= 0, to the last bit or two; a loop over it is computed in vectors, unlike one over NumPy's.
+
+    With the polynomial of the Cephes library (S. Moshier, 1989). Below e^-87 it falls no further.
+    """
+    x = max(x, np.float32(-87.0))
+    power = np.floor(x * np.float32(1.44269504) + np.float32(0.5))
+    x = x - power * np.float32(0.693359375) + power * np.float32(2.12194440e-4)
+    value = np.float32(1.9875691500e-4)
+    value = value * x + np.float32(1.3981999507e-3)
+    value = value * x + np.float32(8.3334519073e-3)
+    value = value * x + np.float32(4.1665795894e-2)
+    value = value * x + np.float32(1.6666665459e-1)
+    value = value * x + np.float32(5.0000001201e-1)
+    value = value * x * x + x + np.float32(1.0)
+    return value * _from_bits(np.int32((np.int32(power) + np.int32(127)) << np.int32(23)))
+
+
 @njit(cache=True, fastmath={"contract", "reassoc", "nsz", "arcp"}, error_model="numpy")
 def _row_sums(row, query):
     """Sums over the components of a row."""
@@ -68,6 +103,24 @@ def _row_sums(row, query):
         least += min(x, q)
         total += x
     return city, squares, product, norm, chi, least, total
+
+
+@njit(cache=True, fastmath={"contract", "reassoc", "nsz", "arcp"}, error_model="numpy")
+def _sums_without_least(row, query):
+    """Those of `_row_sums` that the intersection does not need."""
+    zero = np.float32(0.0)
+    tiny = np.float32(1e-30)
+    city = squares = product = norm = chi = zero
+    for c in range(len(query)):
+        x = _from_half(row[c])
+        q = query[c]
+        d = x - q
+        city += abs(d)
+        squares += d * d
+        product += x * q
+        norm += x * x
+        chi += d * d / (abs(x) + abs(q) + tiny)
+    return city, squares, product, norm, chi
 
 
 @njit(cache=True, fastmath={"contract", "reassoc", "nsz", "arcp"}, error_model="numpy")
@@ -118,13 +171,22 @@ def _intersection(least, total, query_total):
     return max(unit - least / most, np.float32(0.0)) if most > 0 else unit
 
 
+@njit(cache=True)
+def _fetch(codes, row):
+    if row < len(codes):
+        fetch_row(codes, row, CODES)
+
+
 # The sums are unpacked right where they are used: handed to a function that stores them, they are no longer computed
 # in vectors.
 @njit(cache=True, nogil=True, error_model="numpy")
 def fused(codes, wanted, everything, query, query_codes, out, begin, end):
     """Fill the entries of `out` from begin to end with the distances of the wanted rows."""
     query_norm, query_total = _sums(query, query_codes)
+    ahead = AHEAD // len(query) + 1
     for i in range(begin, end):
+        if everything:
+            _fetch(codes, i + ahead)
         row = codes[i] if everything else codes[wanted[i]]
         city, squares, product, norm, chi, least, total = _row_sums(row, query)
         out[i, 0] = city
@@ -150,52 +212,92 @@ def fused_between(codes, queries, wanted, ends, out):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def weighted(codes, query, query_codes, weights, scales, out, begin, end):
-    """Add the weighted similarities of the rows from begin to end to `out`."""
-    if weights[3] == 0 and weights[4] == 0:
-        _weighted_plain(codes, query, query_codes, weights, scales, out, begin, end)
-        return
-    query_norm, query_total = _sums(query, query_codes)
-    for i in range(begin, end):
-        city, squares, product, norm, chi, least, total = _row_sums(codes[i], query)
-        similarity = np.float32(0.0)
-        if weights[0] != 0:
-            similarity += weights[0] * np.exp(-city / scales[0])
-        if weights[1] != 0:
-            similarity += weights[1] * np.exp(-np.sqrt(squares) / scales[1])
-        if weights[2] != 0:
-            similarity += weights[2] * np.exp(-_cosine(product, norm, query_norm) / scales[2])
-        if weights[3] != 0:
-            similarity += weights[3] * np.exp(-chi / scales[3])
-        if weights[4] != 0:
-            similarity += weights[4] * np.exp(-_intersection(least, total, query_total) / scales[4])
-        out[i] += similarity
+def weighted(codes, wanted, everything, queries, query_codes, weights, scales, out, begin, end):
+    """Add the weighted similarities of the wanted rows from begin to end to each of several queries to `out`.
+
+    So many rows at a time that they are still in the cache of the core when the next query is compared with them.
+    """
+    found = np.empty((len(weights), ROWS), dtype=np.float32)
+    for first in range(begin, end, ROWS):
+        last = min(first + ROWS, end)
+        rows = np.arange(first, last) if everything else wanted[first:last]
+        for k in range(len(queries)):
+            if weights[4] != 0:
+                _distances(codes, rows, queries[k], query_codes[k], found, k == 0)
+            elif weights[3] != 0:
+                _distances_without_least(codes, rows, queries[k], query_codes[k], found, k == 0)
+            else:
+                _plain_distances(codes, rows, queries[k], query_codes[k], found, k == 0)
+            for j in range(len(weights)):
+                if weights[j] != 0:
+                    _add_similarities(found[j], weights[j], scales[j], out[k, first:last])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _weighted_plain(codes, query, query_codes, weights, scales, out, begin, end):
-    """The same where neither the fourth nor the fifth distance has a weight."""
+def _add_similarities(distances, weight, scale, out):
+    for i in range(len(out)):
+        out[i] += weight * _exp(distances[i] / -scale)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _distances(codes, rows, query, query_codes, out, fetch):
+    """Fill the rows of `out` with the distances of some rows, and fetch those that follow if asked to."""
+    query_norm, query_total = _sums(query, query_codes)
+    ahead = AHEAD // len(query) + 1
+    for i in range(len(rows)):
+        if fetch:
+            _fetch(codes, rows[i] + ahead)
+        city, squares, product, norm, chi, least, total = _row_sums(codes[rows[i]], query)
+        out[0, i] = city
+        out[1, i] = np.sqrt(squares)
+        out[2, i] = _cosine(product, norm, query_norm)
+        out[3, i] = chi
+        out[4, i] = _intersection(least, total, query_total)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _distances_without_least(codes, rows, query, query_codes, out, fetch):
+    """The same without the fifth distance."""
+    if len(query_codes):
+        _, _, _, query_norm, _ = _sums_without_least(query_codes, query)
+    else:
+        query_norm, _ = _sums(query, query_codes)
+    ahead = AHEAD // len(query) + 1
+    for i in range(len(rows)):
+        if fetch:
+            _fetch(codes, rows[i] + ahead)
+        city, squares, product, norm, chi = _sums_without_least(codes[rows[i]], query)
+        out[0, i] = city
+        out[1, i] = np.sqrt(squares)
+        out[2, i] = _cosine(product, norm, query_norm)
+        out[3, i] = chi
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _plain_distances(codes, rows, query, query_codes, out, fetch):
+    """The same without the fourth and the fifth distance."""
     if len(query_codes):
         _, _, _, query_norm = _plain_sums(query_codes, query)
     else:
         query_norm, _ = _sums(query, query_codes)
-    for i in range(begin, end):
-        city, squares, product, norm = _plain_sums(codes[i], query)
-        similarity = np.float32(0.0)
-        if weights[0] != 0:
-            similarity += weights[0] * np.exp(-city / scales[0])
-        if weights[1] != 0:
-            similarity += weights[1] * np.exp(-np.sqrt(squares) / scales[1])
-        if weights[2] != 0:
-            similarity += weights[2] * np.exp(-_cosine(product, norm, query_norm) / scales[2])
-        out[i] += similarity
+    ahead = AHEAD // len(query) + 1
+    for i in range(len(rows)):
+        if fetch:
+            _fetch(codes, rows[i] + ahead)
+        city, squares, product, norm = _plain_sums(codes[rows[i]], query)
+        out[0, i] = city
+        out[1, i] = np.sqrt(squares)
+        out[2, i] = _cosine(product, norm, query_norm)
 
 
-@njit(cache=True, nogil=True)
-def add_weighted(similarities, weights, out):
-    """Add the weighted sum of each row to `out`."""
-    for i in range(len(out)):
-        total = np.float32(0.0)
+@njit(cache=True, nogil=True, error_model="numpy")
+def weighted_distances(distances, weights, scales, out):
+    """Add the weighted similarities of rows whose distances are known to `out`."""
+    found = np.empty(ROWS, dtype=np.float32)
+    for first in range(0, len(out), ROWS):
+        last = min(first + ROWS, len(out))
         for j in range(len(weights)):
-            total += weights[j] * similarities[i, j]
-        out[i] += total
+            if weights[j] != 0:
+                for i in range(first, last):
+                    found[i - first] = distances[i, j]
+                _add_similarities(found, weights[j], scales[j], out[first:last])

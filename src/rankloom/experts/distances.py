@@ -153,7 +153,7 @@ class Weighted(NamedTuple):
 
     Parameters
     ----------
-    query, stored : as in `all_distances`.
+    query, stored : as in `all_distances`; the query may also be several stored rows, an array of shape (m, d).
     weights, scales : one a distance, in the order of `DISTANCES`.
     """
 
@@ -163,22 +163,25 @@ class Weighted(NamedTuple):
     scales: NDArray[np.float32]
 
 
-def add_similarities(total: NDArray[np.float32], *described: Weighted) -> None:
+def add_similarities(total: NDArray[np.float32], *described: Weighted, rows: NDArray[np.int64] | None = None) -> None:
     """Add what some descriptors say of every stored row to `total`, each row read once.
 
     Parameters
     ----------
-    total : array of n numbers, changed in place.
+    total : array of n numbers, or of shape (m, n) for m queries, changed in place.
     described : the descriptors.
+    rows : as in `all_distances`.
     """
     from rankloom.experts import _kernels
 
-    calls = []
+    wanted = np.empty(0, dtype=np.int64) if rows is None else np.ascontiguousarray(rows, dtype=np.int64)
+    calls, totals = [], total.reshape(-1, total.shape[-1])
     for query, stored, weights, scales in described:
         vector, vector_codes, codes = _checked(query, stored)
+        queries = (array.reshape(len(totals), -1) for array in (vector, vector_codes))
         numbers = np.asarray(weights, np.float32), np.asarray(scales, np.float32)
-        calls.append(partial(_kernels.weighted, codes, vector, vector_codes, *numbers, total))
-    _in_threads(calls, len(total), sum(stored.shape[1] for _, stored, _, _ in described))
+        calls.append(partial(_kernels.weighted, codes, wanted, rows is None, *queries, *numbers, totals))
+    _in_threads(calls, totals.shape[1], len(totals) * sum(stored.shape[1] for _, stored, _, _ in described))
 
 
 def add_similarities_of(
@@ -190,16 +193,14 @@ def add_similarities_of(
     """The same as `add_similarities`, from the distances that `all_distances` gave for all rows."""
     from rankloom.experts import _kernels
 
-    # NumPy computes exponentials in vectors, numba does not.
-    similarities = np.exp(distances / -np.asarray(scales, np.float32))
-    _kernels.add_weighted(similarities, np.asarray(weights, np.float32), total)
+    _kernels.weighted_distances(distances, np.asarray(weights, np.float32), np.asarray(scales, np.float32), total)
 
 
 def _checked(query: Rows, stored: Rows) -> tuple[NDArray[np.float32], NDArray[np.uint16], NDArray[np.uint16]]:
     """The query, its codes if it has half precision too (else none), and the codes of the rows."""
     if stored.dtype != np.float16:
         raise ValueError(f"stored vectors must have half precision, got {stored.dtype}")
-    if query.shape != stored.shape[1:]:
+    if query.shape[-1:] != stored.shape[1:]:
         raise ValueError(f"the query has the shape {query.shape}, the rows have {stored.shape[1]} components")
     vector = np.ascontiguousarray(query, dtype=np.float32)
     if query.dtype == np.float16:
@@ -207,7 +208,7 @@ def _checked(query: Rows, stored: Rows) -> tuple[NDArray[np.float32], NDArray[np
     else:
         with np.errstate(over="ignore"):
             half = vector.astype(np.float16)
-        half = half if np.array_equal(half, vector) else half[:0]
+        half = half if np.array_equal(half, vector) else half[..., :0]
     return vector, half.view(np.uint16), np.ascontiguousarray(stored).view(np.uint16)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -38,6 +39,7 @@ class Context:
     hidden: tuple[str, ...]  # folders of this machine that errors may name, but not to clients
     metrics: Metrics = field(default_factory=Metrics)
     shown: Remembered[dict[str, Any]] = field(default_factory=lambda: Remembered(_SHOWN))
+    written: Remembered[str] = field(default_factory=lambda: Remembered(_SHOWN))
 
     @property
     def collection(self) -> Collection:
@@ -128,6 +130,18 @@ class Context:
             for hit in hits if hit.id in details
         ]  # fmt: skip
 
+    def hits_json(self, results: Iterable[SearchHit], words: str = "") -> str:
+        """The same as JSON. What is shown of an item is written once: a search has many hits, most of them known."""
+        hits = [*results]
+        matched = self.matched((hit.id for hit in hits), words)
+        written = self.written.get(counters(self.collection).contents, (hit.id for hit in hits), self._write_details)
+        return (
+            f"[{','.join(_hit_json(hit, written[hit.id], matched.get(hit.id)) for hit in hits if hit.id in written)}]"
+        )
+
+    def _write_details(self, ids: list[int]) -> dict[int, str]:
+        return {item: json.dumps(shown)[1:-1] for item, shown in self.details(ids).items()}
+
     def matched(self, ids: Iterable[int], words: str) -> dict[int, MatchedModel]:
         """What was read or heard in items that has words of a query."""
         texts = matched_texts(self.collection, ids, words) if words else {}
@@ -153,3 +167,14 @@ class Context:
     def parts(why: Explanation) -> list[dict[str, Any]]:
         """The parts of a score, the largest first; only those of items name one."""
         return [{key: value for key, value in part._asdict().items() if value is not None} for part in why.largest()]
+
+
+def _hit_json(hit: SearchHit, shown: str, matched: MatchedModel | None) -> str:
+    """A `HitModel` as JSON; `shown` is what is shown of the item."""
+    mark, literal = json.dumps(hit.mark), json.dumps(hit.literal)
+    why = "null" if hit.why is None else json.dumps([part._asdict() for part in hit.why.largest()])
+    text = "null" if matched is None else matched.model_dump_json()
+    return (
+        f'{{"rank":{hit.rank},"score":{hit.score!r},"mark":{mark},"literal":{literal},{shown},'
+        f'"why":{why},"matched":{text}}}'
+    )

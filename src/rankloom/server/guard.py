@@ -57,6 +57,7 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
+_RAW_HEADERS = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
 NEEDED = "a token is needed: send it as 'Authorization: Bearer TOKEN', or give it to the page"
 VALID_USER = re.compile(r"[0-9a-f]{32}")
 access = logging.getLogger("rankloom.server.access")
@@ -219,8 +220,7 @@ class _Answer:
         if message["type"] == "http.response.start":
             self.status = message["status"]
             headers = MutableHeaders(raw=message.setdefault("headers", []))
-            for name, value in HEADERS.items():
-                headers[name] = value
+            headers.raw.extend(_RAW_HEADERS)  # routes set none of these
             if self._scope["path"].startswith("/api/"):
                 headers.setdefault("Cache-Control", "no-store")
             if self.new_user is not None and self._scope["path"] in ("/", "/api/search", "/api/session"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import signal
 import socket
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
 GRACE_SECONDS = 10
+GARBAGE = 10_000  # new objects after which unused ones are looked for
 
 
 def serve(engine: Engine, settings: ServerSettings, ready: Callable[[str], None] = lambda address: None) -> None:
@@ -53,11 +55,19 @@ def serve(engine: Engine, settings: ServerSettings, ready: Callable[[str], None]
         async def startup(self, sockets: Any = None) -> None:
             await super().startup(sockets)
             if self.started:
+                _settle_memory()
                 ready(address_of(settings.host, listening.getsockname()[1]))
 
     config = uvicorn_config(create_app(engine, settings), settings)
     with listening:
         Server(config).run(sockets=[listening])
+
+
+def _settle_memory() -> None:
+    """Let the garbage collector look at what requests make, and not again and again at what stays to the end."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(GARBAGE)
 
 
 def uvicorn_config(app: FastAPI, settings: ServerSettings) -> uvicorn.Config:

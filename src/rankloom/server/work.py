@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, ParamSpec, TypeVar
 
@@ -17,6 +19,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 Progress = Callable[[int, int, str], None]
 UPLOADS, TRAININGS = 64, 16  # that may wait
+PATIENCE = 0.25  # seconds that a write waits for searches that came before it
 
 
 class _Queue:
@@ -31,13 +34,14 @@ class _Queue:
 
     def __init__(self, what: str, threads: int, waiting: int | None = None):
         self.what, self.most = what, None if waiting is None else threads + waiting
-        self._pool = ThreadPoolExecutor(threads, what)
-        self._queued = 0  # only touched by the event loop
+        self._pool, self._threads = ThreadPoolExecutor(threads, what), threads
+        self._came = self._went = 0  # only touched by the event loop, as what follows
+        self._turns: deque[tuple[int, asyncio.Future[None]]] = deque()
 
     async def run(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        if self.most is not None and self._queued >= self.most:
+        if self.most is not None and self._came - self._went >= self.most:
             raise Refused(503, f"too many {self.what} are waiting; try again in a moment", retry_after=1)
-        self._queued += 1
+        self._came += 1
         try:
             return await asyncio.get_running_loop().run_in_executor(self._pool, lambda: function(*args, **kwargs))
         except RuntimeError as error:
@@ -45,7 +49,21 @@ class _Queue:
                 raise Refused(503, "the server is stopping", retry_after=2) from None
             raise
         finally:
-            self._queued -= 1
+            self._went += 1
+            while self._turns and self._turns[0][0] <= self._went:
+                turn = self._turns.popleft()[1]
+                if not turn.done():
+                    turn.set_result(None)
+
+    async def turn(self, seconds: float) -> None:
+        """Wait until all that came before has begun, but not longer than some seconds."""
+        ended = self._came - self._threads  # what has not ended then has a thread
+        if self._went >= ended:
+            return
+        turn = asyncio.get_running_loop().create_future()
+        self._turns.append((ended, turn))
+        with suppress(TimeoutError):
+            await asyncio.wait_for(turn, seconds)
 
     def close(self, *, finish: bool) -> None:
         """End the threads, after all that waits or only what has begun."""
@@ -65,7 +83,7 @@ class Work:
     def __init__(self, searches: int, waiting: int, wrote: Callable[[], None] = lambda: None):
         self._wrote = wrote
         self._searches = _Queue("searches", searches, waiting)
-        self._writes = _Queue("writes", 2)
+        self._writes = _Queue("writes", 4)  # what comes at the same time is learned together
         self._uploads = _Queue("uploads", 2, UPLOADS)
         self._trainings = _Queue("trainings", 1, TRAININGS)
         self._reads = _Queue("reads", 4)
@@ -75,8 +93,17 @@ class Work:
         return await self._searches.run(function, *args, **kwargs)
 
     async def write(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        """Run something short that writes, such as a mark; it ends even if nobody waits for it any more."""
-        return await self._stored(self._writes.run(function, *args, **kwargs))
+        """Run something short that writes, such as a mark; it ends even if nobody waits for it any more.
+
+        Searches that came before have their turn first, up to `PATIENCE`: otherwise each mark of a crowd would pass all
+        who wait for results, though nobody waits for a mark.
+        """
+
+        async def write() -> R:
+            await self._searches.turn(PATIENCE)
+            return await self._writes.run(function, *args, **kwargs)
+
+        return await self._stored(write())
 
     async def upload(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Describe and keep a picture that was sent."""

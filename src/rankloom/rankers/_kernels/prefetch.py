@@ -1,36 +1,12 @@
-"""Ask the processor to fetch a row of a table before it is needed: rows of a stream lie anywhere in memory."""
+"""Rows of a stream lie anywhere in memory: they are fetched before they are needed."""
 
 from __future__ import annotations
 
-from typing import Any
+from numba import njit
 
-from llvmlite import ir
-from numba import njit, types
-from numba.core import cgutils
-from numba.extending import intrinsic
+from rankloom._prefetch import fetch_row
 
 AHEAD = 8  # rounds between asking for a row and using it
-LINE = 64  # bytes that come at once
-
-
-@intrinsic
-def _prefetch(typing_context: Any, array: Any, row: Any, column: Any) -> Any:
-    """The instruction itself, for one element."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        kind = signature.args[0]
-        address = cgutils.get_item_pointer(
-            context, builder, kind, context.make_array(kind)(context, builder, arguments[0]), list(arguments[1:])
-        )
-        pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
-        function = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(ir.VoidType(), [pointer, number, number, number]), "llvm.prefetch.p0"
-        )
-        # For reading, to be kept in all caches, data and not code.
-        builder.call(function, [builder.bitcast(address, pointer), *(ir.Constant(number, flag) for flag in (0, 3, 1))])
-        return context.get_dummy_value()
-
-    return types.void(array, row, column), generate
 
 
 @njit(cache=True)
@@ -38,8 +14,5 @@ def fetch_pair(X, pairs, t, apart):
     """Fetch both rows of the pair that comes AHEAD rounds after t; `apart` elements of a row come at once."""
     later = t + AHEAD
     if later < len(pairs):
-        c = 0
-        while c < X.shape[1]:  # range() with a step would divide to count its rounds
-            _prefetch(X, pairs[later, 0], c)
-            _prefetch(X, pairs[later, 1], c)
-            c += apart
+        fetch_row(X, pairs[later, 0], apart)
+        fetch_row(X, pairs[later, 1], apart)

@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from rankloom._prefetch import LINE
 from rankloom.rankers._kernels.panels import LANES, aligned, cut, empty, fill, sweep
-from rankloom.rankers._kernels.prefetch import LINE, fetch_pair
+from rankloom.rankers._kernels.prefetch import fetch_pair
 
 # Which step is taken.
 PERCEPTRON, PASSIVE_AGGRESSIVE, PASSIVE_AGGRESSIVE_SQUARED, GRADIENT = range(4)
