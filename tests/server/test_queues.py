@@ -146,3 +146,20 @@ def test_a_write_does_not_wait_for_ever(monkeypatch):
         work.close()
 
     asyncio.run(run())
+
+
+def test_what_is_loaded_in_the_background_is_loaded_once():
+    loaded = threading.Event()
+    calls = []
+
+    def load():
+        calls.append(threading.current_thread().name)
+        loaded.set()
+
+    work = Work(1, 1)
+    for _ in range(3):
+        work.once(load)
+    assert loaded.wait(60)
+    work.close()
+    assert len(calls) == 1
+    assert calls[0] != threading.current_thread().name

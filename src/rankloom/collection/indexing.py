@@ -257,11 +257,10 @@ def _describe(
         failed=_failed, patience=PATIENCE_SECONDS, watch=lambda doing: progress(done, len(tasks), doing),
     )  # fmt: skip
     done = 0
-    doing = ", ".join(["describing", *(READERS[name].doing for name in settings.readers if READERS[name].extra)])
     try:
         for done, described in enumerate(results, 1):
             writer.add(described)
-            progress(done, len(tasks), f"{doing}: {os.path.basename(described.path)}")
+            progress(done, len(tasks), f"{_doing(described.kind, settings)}: {os.path.basename(described.path)}")
     finally:
         try:
             writer.flush()  # also after Ctrl-C: what is described is kept
@@ -271,6 +270,12 @@ def _describe(
             report.items, report.stored = writer.items, writer.stored
             report.followed, report.failed = writer.followed, writer.failed
             report.warnings += writer.warnings
+
+
+def _doing(kind: str, settings: DescriberSettings) -> str:
+    """What is done with a file of a kind, for people."""
+    readers = (READERS[name] for name in settings.readers)
+    return ", ".join(["describing", *(reader.doing for reader in readers if reader.extra and kind in reader.kinds)])
 
 
 def _failed(task: tuple[Any, ...], why: str) -> DescribedFile:

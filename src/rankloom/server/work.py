@@ -55,6 +55,10 @@ class _Queue:
                 if not turn.done():
                     turn.set_result(None)
 
+    def submit(self, function: Callable[[], object]) -> None:
+        """Run something for which nobody waits."""
+        self._pool.submit(function)
+
     async def turn(self, seconds: float) -> None:
         """Wait until all that came before has begun, but not longer than some seconds."""
         ended = self._came - self._threads  # what has not ended then has a thread
@@ -87,6 +91,13 @@ class Work:
         self._uploads = _Queue("uploads", 2, UPLOADS)
         self._trainings = _Queue("trainings", 1, TRAININGS)
         self._reads = _Queue("reads", 4)
+        self._begun: set[Callable[[], object]] = set()
+
+    def once(self, function: Callable[[], object]) -> None:
+        """Run something in the background, if it is the first time; trainings wait for it."""
+        if function not in self._begun:
+            self._begun.add(function)
+            self._trainings.submit(function)
 
     async def search(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Run a search."""

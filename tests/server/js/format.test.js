@@ -20,7 +20,8 @@ test("how many results have the words", () => {
   assert.equal(literally({ literal: 9, total: 9 }), "");
   assert.equal(literally({ literal: 0, total: 9 }), "no text has these words: a guess by looks");
   assert.equal(literally({ literal: 1, total: 9 }), "1 has these words, the others are a guess by looks");
-  assert.equal(literally({ literal: 1200, total: 9000 }), "1,200 have these words, the others are a guess by looks");
+  const many = { literal: 1200, total: 9000 };
+  assert.equal(literally(many), "1,200 have these words, the others are a guess by looks");
 });
 
 test("times", () => {

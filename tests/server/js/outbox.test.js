@@ -33,6 +33,18 @@ test("marks wait while the server is away", async () => {
   assert.deepEqual(await answers, [1, 2]);
 });
 
+test("whoever flushes waits for what is on its way", async () => {
+  const outbox = new Outbox(async (_, body) => {
+    await new Promise(setImmediate);
+    return body;
+  });
+  outbox.deliver("feedback", 1);
+  outbox.deliver("feedback", 2);
+  await outbox.flush();
+  assert.equal(outbox.size, 0);
+  assert.equal(await outbox.deliver("feedback", 3), 3);
+});
+
 test("a busy server is asked again", async () => {
   let waits = 0;
   const outbox = new Outbox(async () => {

@@ -9,6 +9,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from rankloom.engine import SearchOptions
+from rankloom.engine.online_weights import load_rankers
 from rankloom.server.context import Context
 from rankloom.server.guard import user_of
 from rankloom.server.schemas import (
@@ -29,6 +30,8 @@ def search_routes(context: Context) -> APIRouter:
     @router.post("/search", response_model=SearchResponse)
     async def search(asked: SearchRequest, request: Request) -> Response:
         """Find items by words, examples and a concept."""
+        if not context.settings.read_only:
+            work.once(load_rankers)  # who searches may mark next, and should not wait then
         return await work.search(_search, context, asked, user_of(request))
 
     @router.post("/explain")

@@ -168,6 +168,7 @@ export class App {
 
   async reorder() {
     const any = this.store.state.changes > 0;
+    await this.outbox.flush(); // the order follows all marks, also those that are on their way
     await this.search.reorder();
     if (any) this.grid.focus();
   }

@@ -4,7 +4,7 @@ import {
   $, attempt, button, errorLine, h, messageOf, put, scrolled, tableHead, tableRow, toast,
 } from "./dom.js";
 import { jobEnd } from "./jobs.js";
-import { peopleSection } from "./people.js";
+import { latestPeople, peopleSection } from "./people.js";
 
 /** @import { Api, CollectionState, FileError, Job } from "./types.js" */
 /**
@@ -25,7 +25,7 @@ export async function showCollection(parts) {
   const root = $("view-collection");
   try {
     const { api } = parts;
-    const [state, errors, people] = await Promise.all([api.collection(), api.errors(), api.people()]);
+    const [state, errors, people] = await Promise.all([api.collection(), api.errors(), latestPeople(api)]);
     parts.setFolders(state.folders);
     const job = h("div", { class: "job" });
     if (state.job) follow(job, state.job, parts);

@@ -21,7 +21,8 @@ export class Outbox {
     this.wait = wait;
     /** @type {Letter[]} */
     this.letters = [];
-    this.sending = false;
+    /** @type {Promise<void> | null} */
+    this.sending = null;
   }
 
   /** How many marks the server does not have yet. */
@@ -40,12 +41,15 @@ export class Outbox {
     });
   }
 
-  /** Send what waits, as far as the server takes it. */
-  async flush() {
-    if (this.sending) return;
-    this.sending = true;
+  /** Send what waits, as far as the server takes it; resolves when that is done. */
+  flush() {
+    this.sending ??= this.sendAll();
+    return this.sending;
+  }
+
+  async sendAll() {
     while (this.letters.length && await this.sendFirst()) { /* the next one */ }
-    this.sending = false;
+    this.sending = null;
   }
 
   /** Whether the server is there for more. */

@@ -18,6 +18,21 @@ const NONE = "No two faces look like the same person yet. For files that were de
 const HINT = "Faces that look like the same person. Give a group a name and its pictures are found by it. "
   + "All of it stays on this machine; rankloom people off --delete deletes it.";
 
+let changes = 0; // that were made in this window
+
+/**
+ * The groups, asked for again if one was changed meanwhile.
+ * @param {Parts["api"]} api
+ * @returns {Promise<People>}
+ */
+export async function latestPeople(api) {
+  for (;;) {
+    const before = changes;
+    const people = await api.people();
+    if (before === changes) return people;
+  }
+}
+
 /** The section with all groups. @param {People} people @param {Parts} parts */
 export function peopleSection(people, parts) {
   const root = h("section", { class: "people", "aria-labelledby": "people-title" });
@@ -31,8 +46,10 @@ function draw(root, { on, people }, parts) {
   const again = async (/** @type {() => Promise<unknown>} */ change, /** @type {string} */ said) =>
     attempt(async () => {
       await change();
+      changes += 1;
       toast(said);
-      draw(root, await parts.api.people(), parts);
+      const now = await latestPeople(parts.api);
+      draw(/** @type {HTMLElement} */ (document.querySelector(".people") ?? root), now, parts);
     });
   put(root, h("h3", { id: "people-title" }, "People"),
     h("p", { class: "muted" }, !listed ? OFF : people.length ? HINT : NONE),
