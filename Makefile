@@ -5,6 +5,9 @@ PYTEST := $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile --
 NUMERICAL := tests/rankers tests/reranking tests/descriptors tests/experts $(patsubst %,tests/%.py,concepts/test_bagging \
   engine/test_graphs engine/test_index engine/test_learning engine/test_neighbors evaluation/test_metrics)
 
+# Compiled modules are kept: the tests start hundreds of processes, which would compile them again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test suite types quick page other-cpu browser bench soak hostile clean
 
 demo: .venv/.runtime

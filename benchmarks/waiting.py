@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import subprocess
 import sys
@@ -103,10 +104,11 @@ def cold_start(collection: Path) -> list[Bar]:
 
 
 def cpu_of_command(arguments: list[str]) -> float:
-    times = []
+    times, environment = [], {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     for _ in range(6):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([sys.executable, "-m", "rankloom", *arguments], check=True, stdout=subprocess.DEVNULL)
+        command = [sys.executable, "-m", "rankloom", *arguments]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     return float(np.median(times[1:]))  # the first compiles
