@@ -15,6 +15,7 @@ from rankloom._prefetch import LINE, fetch_row
 
 ROWS = 128  # that are compared with one query after the other
 CODES = LINE // 2  # that are fetched at once
+WIDE = 256  # codes of a row from which on it is worth while
 AHEAD = 5000  # codes that are fetched before they are needed: processors do so by themselves, but not beyond a page
 
 
@@ -185,7 +186,7 @@ def fused(codes, wanted, everything, query, query_codes, out, begin, end):
     query_norm, query_total = _sums(query, query_codes)
     ahead = AHEAD // len(query) + 1
     for i in range(begin, end):
-        if everything:
+        if everything and len(query) >= WIDE:
             _fetch(codes, i + ahead)
         row = codes[i] if everything else codes[wanted[i]]
         city, squares, product, norm, chi, least, total = _row_sums(row, query)
@@ -245,7 +246,7 @@ def _distances(codes, rows, query, query_codes, out, fetch):
     query_norm, query_total = _sums(query, query_codes)
     ahead = AHEAD // len(query) + 1
     for i in range(len(rows)):
-        if fetch:
+        if fetch and len(query) >= WIDE:
             _fetch(codes, rows[i] + ahead)
         city, squares, product, norm, chi, least, total = _row_sums(codes[rows[i]], query)
         out[0, i] = city
@@ -264,7 +265,7 @@ def _distances_without_least(codes, rows, query, query_codes, out, fetch):
         query_norm, _ = _sums(query, query_codes)
     ahead = AHEAD // len(query) + 1
     for i in range(len(rows)):
-        if fetch:
+        if fetch and len(query) >= WIDE:
             _fetch(codes, rows[i] + ahead)
         city, squares, product, norm, chi = _sums_without_least(codes[rows[i]], query)
         out[0, i] = city
@@ -282,7 +283,7 @@ def _plain_distances(codes, rows, query, query_codes, out, fetch):
         query_norm, _ = _sums(query, query_codes)
     ahead = AHEAD // len(query) + 1
     for i in range(len(rows)):
-        if fetch:
+        if fetch and len(query) >= WIDE:
             _fetch(codes, rows[i] + ahead)
         city, squares, product, norm = _plain_sums(codes[rows[i]], query)
         out[0, i] = city

@@ -36,7 +36,7 @@ _WEIGHT_STEPS = 8192.0
 # The classifier takes embeddings as long as the network makes them; stored ones have unit length, and this is usual.
 _LENGTH = 16.7
 _FEW = 5000  # pictures, up to which NumPy compares them with words
-_BLOCK = 4096
+_BLOCK = 512  # rows at a time: names of ten classes each take 20 KB a row
 
 
 class WordVector(NamedTuple):
