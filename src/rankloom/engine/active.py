@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.core import FloatArray, IntArray
+from rankloom.engine.neighbors import best_rows
 from rankloom.engine.ranking import Ranking
 
 POOL = 200
@@ -59,7 +60,7 @@ def sample_uncertain(
     border : b, where right and wrong meet; \(\sigma\) is the spread of the best scores.
     """
     rows = np.flatnonzero(allowed)
-    pool = rows[np.lexsort((rows, -scores[rows]))][: max(POOL, 4 * n)]
+    pool = best_rows(scores, rows, max(POOL, 4 * n))
     if not len(pool):
         return np.empty(0, dtype=np.int64)
     doubt = np.abs(scores[pool] - border) / (float(np.std(scores[pool])) or 1.0)

@@ -14,7 +14,7 @@ from rankloom.collection import Collection
 from rankloom.collection.graph_file import StoredGraph, graph_stamp, load_graph, save_graph
 from rankloom.core import FloatArray, IntArray
 from rankloom.engine.index import FaissIndex
-from rankloom.engine.neighbors import RESOLUTION, NeighborGraph, build_graph
+from rankloom.engine.neighbors import RESOLUTION, NeighborGraph, best_rows, build_graph
 from rankloom.engine.snapshot import Snapshot
 from rankloom.engine.view import View
 
@@ -77,17 +77,6 @@ def diffuse_scores(
     size = float(np.abs(scores[rows]).max()) or 1.0
     own = 1.0 if judged else 1e-6 / size
     return Diffused(own * scores + f, f, start > 0, share, floor, own, operator)
-
-
-def best_rows(scores: FloatArray, rows: IntArray, n: int) -> IntArray:
-    """The n of some rows, in ascending order, that have the highest scores, the best first; ties by row number.
-
-    >>> best_rows(np.array([1.0, 3.0, 2.0, 3.0, 2.0]), np.array([0, 2, 3, 4]), 2).tolist()
-    [3, 2]
-    """
-    falling = -scores[rows]
-    candidates = np.flatnonzero(falling <= np.partition(falling, n - 1)[n - 1])
-    return rows[candidates[np.argsort(falling[candidates], kind="stable")[:n]]]
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.core import FloatArray
+from rankloom.core import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -130,7 +130,7 @@ def build_graph(
     for done, item in enumerate(asked.tolist(), 1):
         similarity = _rounded(np.where(present, similarities_of(item), -np.inf))
         similarity[item] = -np.inf
-        nearest = _top(similarity, k)
+        nearest = best_rows(similarity, np.flatnonzero(np.isfinite(similarity)), k)
         ids[item, : len(nearest)], best[item, : len(nearest)] = nearest, similarity[nearest]
         before_last = (similarity > best[:, -1]) | ((similarity == best[:, -1]) & (item < ids[:, -1]))
         closer = np.flatnonzero(present & ~todo & before_last)
@@ -144,14 +144,18 @@ def _rounded(similarity: NDArray[Any]) -> NDArray[np.float32]:
     return np.asarray(np.round(similarity / RESOLUTION) * RESOLUTION, dtype=np.float32)
 
 
-def _top(scores: NDArray[Any], k: int) -> NDArray[np.int64]:
-    """The k highest, highest first, ties by row number."""
-    k = min(k, int(np.isfinite(scores).sum()))
-    if k == 0:
-        return np.empty(0, dtype=np.int64)
-    limit = np.partition(scores, len(scores) - k)[len(scores) - k]
-    rows = np.flatnonzero(scores >= limit)
-    return np.asarray(rows[np.lexsort((rows, -scores[rows]))][:k], dtype=np.int64)
+def best_rows(scores: NDArray[Any], rows: IntArray, n: int) -> IntArray:
+    """The n of some rows, in ascending order, that have the highest scores, the best first; ties by row number.
+
+    >>> best_rows(np.array([1.0, 3.0, 2.0, 3.0, 2.0]), np.array([0, 2, 3, 4]), 2).tolist()
+    [3, 2]
+    """
+    n = min(n, len(rows))
+    if n == 0:
+        return rows[:0]
+    falling = -scores[rows]
+    candidates = np.flatnonzero(falling <= np.partition(falling, n - 1)[n - 1])
+    return rows[candidates[np.argsort(falling[candidates], kind="stable")[:n]]]
 
 
 def _enter(ids: NDArray[Any], best: NDArray[Any], rows: NDArray[np.int64], item: int, similarity: NDArray[Any]) -> None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rankloom.core import FloatArray, IntArray
 from rankloom.engine.feedback import Judgements, feedback_coefficients, fit_feedback
+from rankloom.engine.neighbors import best_rows
 from rankloom.evaluation.significance import bootstrap_means
 from rankloom.experiments.labeled import DIFFUSION, CollectionDiffusion, LabeledCollection, average_precision
 
@@ -216,8 +217,7 @@ def _shown(scores: FloatArray, search: _Search, n: int, choose: str) -> IntArray
     left = np.ones(len(scores), dtype=bool)
     left[np.concatenate([[search.query], search.right, search.wrong]).astype(np.int64)] = False
     if choose == "top":
-        rows = np.flatnonzero(left)
-        return np.asarray(rows[np.lexsort((rows, -scores[rows]))][:n], dtype=np.int64)
+        return best_rows(scores, np.flatnonzero(left), n)
     from rankloom.engine.active import border_between, sample_uncertain
 
     return sample_uncertain(scores, left, n, search.column, border_between(scores, search.right, search.wrong, left))

@@ -184,9 +184,9 @@ def _fetch(codes, row):
 def fused(codes, wanted, everything, query, query_codes, out, begin, end):
     """Fill the entries of `out` from begin to end with the distances of the wanted rows."""
     query_norm, query_total = _sums(query, query_codes)
-    ahead = AHEAD // len(query) + 1
+    fetch, ahead = everything and len(query) >= WIDE, AHEAD // len(query) + 1
     for i in range(begin, end):
-        if everything and len(query) >= WIDE:
+        if fetch:
             _fetch(codes, i + ahead)
         row = codes[i] if everything else codes[wanted[i]]
         city, squares, product, norm, chi, least, total = _row_sums(row, query)
@@ -223,12 +223,13 @@ def weighted(codes, wanted, everything, queries, query_codes, weights, scales, o
         last = min(first + ROWS, end)
         rows = np.arange(first, last) if everything else wanted[first:last]
         for k in range(len(queries)):
+            fetch = k == 0 and codes.shape[1] >= WIDE
             if weights[4] != 0:
-                _distances(codes, rows, queries[k], query_codes[k], found, k == 0)
+                _distances(codes, rows, queries[k], query_codes[k], found, fetch)
             elif weights[3] != 0:
-                _distances_without_least(codes, rows, queries[k], query_codes[k], found, k == 0)
+                _distances_without_least(codes, rows, queries[k], query_codes[k], found, fetch)
             else:
-                _plain_distances(codes, rows, queries[k], query_codes[k], found, k == 0)
+                _plain_distances(codes, rows, queries[k], query_codes[k], found, fetch)
             for j in range(len(weights)):
                 if weights[j] != 0:
                     _add_similarities(found[j], weights[j], scales[j], out[k, first:last])
@@ -246,7 +247,7 @@ def _distances(codes, rows, query, query_codes, out, fetch):
     query_norm, query_total = _sums(query, query_codes)
     ahead = AHEAD // len(query) + 1
     for i in range(len(rows)):
-        if fetch and len(query) >= WIDE:
+        if fetch:
             _fetch(codes, rows[i] + ahead)
         city, squares, product, norm, chi, least, total = _row_sums(codes[rows[i]], query)
         out[0, i] = city
@@ -265,7 +266,7 @@ def _distances_without_least(codes, rows, query, query_codes, out, fetch):
         query_norm, _ = _sums(query, query_codes)
     ahead = AHEAD // len(query) + 1
     for i in range(len(rows)):
-        if fetch and len(query) >= WIDE:
+        if fetch:
             _fetch(codes, rows[i] + ahead)
         city, squares, product, norm, chi = _sums_without_least(codes[rows[i]], query)
         out[0, i] = city
@@ -283,7 +284,7 @@ def _plain_distances(codes, rows, query, query_codes, out, fetch):
         query_norm, _ = _sums(query, query_codes)
     ahead = AHEAD // len(query) + 1
     for i in range(len(rows)):
-        if fetch and len(query) >= WIDE:
+        if fetch:
             _fetch(codes, rows[i] + ahead)
         city, squares, product, norm = _plain_sums(codes[rows[i]], query)
         out[0, i] = city

@@ -140,7 +140,7 @@ class Context:
         )
 
     def _write_details(self, ids: list[int]) -> dict[int, str]:
-        return {item: json.dumps(shown)[1:-1] for item, shown in self.details(ids).items()}
+        return {item: json.dumps(shown)[1:-1] for item, shown in self._read_details(ids).items()}
 
     def matched(self, ids: Iterable[int], words: str) -> dict[int, MatchedModel]:
         """What was read or heard in items that has words of a query."""
