@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 from scipy.spatial.distance import cdist
 
-import rankloom.experts.distances
+import rankloom.experts.threads
 from benchmarks.harness import Bar, at_least, at_most, seconds
 from rankloom.descriptors import DESCRIPTORS as DESCRIPTORS_BY_NAME
 from rankloom.descriptors import PRESETS
@@ -44,8 +44,8 @@ def scipys(query: np.ndarray, rows: np.ndarray) -> None:
 
 
 def run() -> list[Bar]:
-    cores = rankloom.experts.distances._CORES
-    rankloom.experts.distances._CORES = 1
+    cores = rankloom.experts.threads.CORES
+    rankloom.experts.threads.CORES = 1
     rows, query = problem(100_000)
     fast, slow = seconds(partial(ours, query, rows), partial(scipys, query, rows.astype(np.float32)), repeats=5)
     large, _ = problem(1_000_000)
@@ -58,7 +58,7 @@ def run() -> list[Bar]:
         Bar("5b", "1,000,000 items / 100,000 items", "-", f"{grown / fast:.3g}x", None),
     ]
     bars += _cascade()
-    rankloom.experts.distances._CORES = cores
+    rankloom.experts.threads.CORES = cores
     what = f"36 experts x 1,000,000 items, {cores} cores"
     bars.append(at_most("5b", what, _wall(partial(ours, query, large), 7), 0.3, " s"))
     return [*bars, *_presets(cores)]

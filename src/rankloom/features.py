@@ -142,6 +142,8 @@ class Features:
         """The values of column j, of all rows or of some (numbers or a mask). Only cells not yet known are computed."""
         if not 0 <= j < self.shape[1]:
             raise ValueError(f"there is no column {j}; the columns are 0 to {self.shape[1] - 1}")
+        if rows is None:
+            return self._all_of(j)
         wanted = self._row_numbers(rows)
         with self._lock:
             known = self._known_rows(j)
@@ -151,6 +153,16 @@ class Features:
             values = self._values[j]
             assert values is not None
             return values[wanted]
+
+    def _all_of(self, j: int) -> FloatArray:
+        """The whole of column j; it is long, and looked through no more often than needed."""
+        with self._lock:
+            known = self._known_rows(j)
+            if not known.all():
+                self._compute(j, np.flatnonzero(~known), known)
+            values = self._values[j]
+            assert values is not None
+            return values.copy()
 
     def _known_rows(self, j: int) -> NDArray[np.bool_]:
         known = self._known[j]
@@ -185,13 +197,15 @@ class Features:
         else:
             computed = values[rows]
         self.seconds[j] += perf_counter() - began
-        bad = np.flatnonzero(~np.isfinite(computed))
-        if bad.size:
-            raise ValueError(f"X contains {computed[bad[0]]} in row {rows[bad[0]]}, column {j} ({self.names[j]})")
+        finite = np.isfinite(computed)
+        if not finite.all():
+            bad = int(np.argmin(finite))
+            raise ValueError(f"X contains {computed[bad]} in row {rows[bad]}, column {j} ({self.names[j]})")
+        everything: IntArray | slice = slice(None) if len(rows) == len(known) else rows
         if self._array is None:
-            values[rows] = computed
+            values[everything] = computed
         self.evaluations[j] += len(rows)
-        known[rows] = True
+        known[everything] = True
         if self._array is not None and self._whole is not None:
             self._whole._count(j, self._index[rows])
 

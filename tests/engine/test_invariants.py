@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import rankloom.experts.distances
+import rankloom.experts.threads
 from rankloom.cli import main
 from rankloom.collection import Captions, Collection, Mark, index
 from rankloom.collection.query import Example, Filters, Query
@@ -166,8 +166,8 @@ def test_ties_are_by_number(changing):
 @pytest.mark.parametrize("cores", [1, 2, 3, 7])
 def test_the_order_does_not_depend_on_threads(original, monkeypatch, cores):
     expected = {name: alike(original).rank(query).total for name, query in QUERIES.items()}
-    monkeypatch.setattr(rankloom.experts.distances, "_CORES", cores)
-    monkeypatch.setattr(rankloom.experts.distances, "_WORTH_THREADS", 1)
+    monkeypatch.setattr(rankloom.experts.threads, "CORES", cores)
+    monkeypatch.setattr(rankloom.experts.threads, "_WORTH_THREADS", 1)
     for name, query in QUERIES.items():
         np.testing.assert_array_equal(alike(original).rank(query).total, expected[name])
 

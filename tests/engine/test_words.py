@@ -22,7 +22,7 @@ from rankloom.engine import SearchOptions
 from rankloom.engine.face_words import face_scores, people_words
 from rankloom.engine.scorers import WeightScorer
 from rankloom.experts.color_words import COLORS, color_shares
-from rankloom.experts.looks import RECORD, map_scores, name_scores, unit, word_map
+from rankloom.experts.looks import RECORD, look_scores, unit, word_map
 from rankloom.experts.nearness import TextBank
 from rankloom.experts.refining import Refined
 from rankloom.text.sentences import sentence_encoder
@@ -67,7 +67,8 @@ def test_words_rank_all_pictures_by_what_they_show(collection):
     looks = all_records(collection, looks_kind(), len(collection))
     rows = np.array([hit.id - 1 for hit in results])
     near = _lowered(collection)
-    by_hand = 0.5 * (map_scores(query, looks) - near) + 0.3 * name_scores(query, looks)
+    by_map, by_names = look_scores(query, looks)
+    by_hand = 0.5 * (by_map - near) + 0.3 * by_names
     np.testing.assert_allclose([hit.score for hit in results], by_hand[rows], atol=1e-9)
     assert (np.diff(by_hand[rows]) <= 1e-12).all()
 

@@ -12,7 +12,7 @@ import pytest
 from llvmlite.binding import get_host_cpu_features
 from scipy.spatial.distance import cdist
 
-import rankloom.experts.distances
+import rankloom.experts.threads
 from rankloom.experts import (
     EncodedExample,
     Expert,
@@ -147,7 +147,7 @@ def test_similarities_of_known_distances_are_exact():
 
 
 def test_several_descriptors_at_once_and_several_threads_at_once_give_the_same_bits(monkeypatch):
-    monkeypatch.setattr(rankloom.experts.distances, "_WORTH_THREADS", 1)
+    monkeypatch.setattr(rankloom.experts.threads, "_WORTH_THREADS", 1)
     described = [(rows(9, d, 1)[0], rows(200, d)) for d in (5, 96, 33)]
     numbers = np.array([0.2, 0.3, 0.1, 0.3, 0.1], np.float32), np.full(5, 0.7, np.float32)
 

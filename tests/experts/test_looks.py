@@ -9,12 +9,20 @@ from rankloom.descriptors import describe, semantic_network
 from rankloom.descriptors.tags import class_words
 from rankloom.experts.color_words import COLORLESS, SOURCE, color_scores, color_shares, colors_of, shares_of
 from rankloom.experts.contrast import Adam, contrast
-from rankloom.experts.looks import DIMENSION, N_CLASSES, WordMap, classifier, map_scores, name_scores, unit, word_map
+from rankloom.experts.looks import DIMENSION, N_CLASSES, WordMap, classifier, look_scores, unit, word_map
 from rankloom.experts.nearness import nearness
 from rankloom.experts.refining import refine
 from rankloom.media import read_image
 from rankloom.text.sentences import sentence_encoder
 from tests.data import SHARED, needs_shared
+
+
+def map_scores(*arguments):
+    return look_scores(*arguments)[0]
+
+
+def name_scores(*arguments):
+    return look_scores(*arguments)[1]
 
 
 @pytest.fixture(scope="module")
@@ -61,9 +69,10 @@ def test_some_rows_score_as_all_do(vectors):
 def test_few_and_many_pictures_score_alike(vectors, monkeypatch):
     looks = word_map().looks(vectors)
     query = word_map().words(sentence_encoder().encode(["bus"])[0])
-    few = map_scores(query, looks)
+    few = look_scores(query, looks)
     monkeypatch.setattr("rankloom.experts.looks._FEW", 0)
-    assert map_scores(query, looks).tolist() == few.tolist()
+    for one, other in zip(look_scores(query, looks), few, strict=True):
+        assert one.tolist() == other.tolist()
 
 
 def test_no_words_and_no_picture_are_no_evidence(vectors):

@@ -6,6 +6,7 @@ from rankloom.collection.collection import Collection
 from rankloom.collection.item_records import store_records
 from rankloom.collection.record_kinds import colors_kind, looks_kind
 from rankloom.collection.refined_map import store_nearness, store_refined_map
+from rankloom.collection.sketches import store_sketches
 from rankloom.collection.statistics import store_statistics
 from rankloom.collection.text_files import save_text_indexes
 
@@ -18,6 +19,7 @@ def store_derived(collection: Collection) -> None:
         store_records(collection, looks_kind())
         store_records(collection, colors_kind())
         store_nearness(collection)
+        store_sketches(collection)
 
 
 def store_learned(collection: Collection) -> None:

@@ -1,6 +1,7 @@
 """One record for each item, computed from its stored vector: files that only grow, made by whoever indexes.
 
-There are three: what words are compared with, the shares of colors, and how near pictures are to all captions.
+There are four: what words are compared with, the shares of colors, how near pictures are to all captions, and sketches
+of the semantic vectors of large collections.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from rankloom.collection._files import AppendFile
 from rankloom.collection.collection import Collection
 
-KEYS = ("looks", "colors", "nearness")
+KEYS = ("looks", "colors", "nearness", "sketches")
 _BLOCK = 8192
 
 

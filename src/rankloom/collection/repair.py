@@ -37,10 +37,17 @@ from rankloom.collection.damage import (
 from rankloom.collection.derived import store_derived, store_learned
 from rankloom.collection.item_records import forget_records
 from rankloom.collection.settings import settings_for
+from rankloom.collection.sketches import SKETCH_FILE
 from rankloom.collection.verify import VerifyReport, damaged_blocks, verify
 
 REPLACED = "replaced"  # the folder of databases that were replaced
-_DERIVED = (NEIGHBORS, "texts.index", "tags.index", "words.npz")  # made again from the database and the vectors
+_DERIVED = (
+    NEIGHBORS,
+    "texts.index",
+    "tags.index",
+    "words.npz",
+    SKETCH_FILE,
+)  # made again from the database and the vectors
 
 
 @dataclass

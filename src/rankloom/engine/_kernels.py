@@ -44,3 +44,39 @@ def diffuse(pointers, columns, weights, alpha, start, tol, most):
         for i in range(n):
             direction[i] = residual[i] + ratio * direction[i]
     return f, square <= least
+
+
+@njit(nogil=True, cache=True)
+def diffuse_nearby(pointers, columns, weights, alpha, start, rows, least, f, residual):
+    """The same by pushing: an item whose residual is above `least` adds it to its score and hands it on.
+
+    `f` and `residual` are zeros and hold the result; `rows` are where `start` is above 0. Only items that are reached
+    are touched, so that the cost does not depend on how many there are. Returns how many pushes there were.
+    """
+    n = len(f)
+    waiting = np.empty(n, np.int32)  # a ring: an item is in it at most once
+    inside = np.zeros(n, np.bool_)
+    first = count = pushes = 0
+    for row in rows:
+        residual[row] = start[row]
+        if residual[row] > least:
+            waiting[count] = row
+            inside[row] = True
+            count += 1
+    while count:
+        row = waiting[first]
+        first = (first + 1) % n
+        count -= 1
+        inside[row] = False
+        value = residual[row]
+        residual[row] = 0.0
+        f[row] += value
+        pushes += 1
+        for place in range(np.uint64(pointers[row]), np.uint64(pointers[row + 1])):
+            other = columns[place]
+            residual[other] += alpha * weights[place] * value
+            if residual[other] > least and not inside[other]:
+                waiting[(first + count) % n] = other
+                inside[other] = True
+                count += 1
+    return pushes

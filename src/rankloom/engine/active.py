@@ -16,7 +16,7 @@ EXPECTED = 20  # without marks: the place in the list where right and wrong are 
 
 
 def most_uncertain(
-    ranking: Ranking, allowed: NDArray[np.bool_], n: int, column: Callable[[int], NDArray[np.float32]]
+    ranking: Ranking, allowed: NDArray[np.bool_], n: int, similarity: Callable[[int, IntArray], NDArray[np.float32]]
 ) -> IntArray:
     """Rows of a search whose mark would teach most.
 
@@ -25,26 +25,26 @@ def most_uncertain(
     ranking : the search.
     allowed : rows to choose from.
     n : how many.
-    column : the similarities of all rows to one.
+    similarity : those of some rows to one.
     """
     scores, judgements = ranking.unmoved, ranking.judgements
     border = border_between(scores, judgements.rows(right=True), judgements.rows(right=False), allowed)
-    return sample_uncertain(scores, allowed, n, column, border)
+    return sample_uncertain(scores, allowed, n, similarity, border)
 
 
 def border_between(scores: FloatArray, right: IntArray, wrong: IntArray, allowed: NDArray[np.bool_]) -> float:
     """Where right and wrong meet: midway between the means of both, or at a place in the list."""
     if len(right) and len(wrong):
         return float((scores[right].mean() + scores[wrong].mean()) / 2.0)
-    best = np.sort(scores[allowed])[::-1]
-    return float(best[min(EXPECTED, len(best) - 1)]) if len(best) else 0.0
+    best = scores[best_rows(scores, np.flatnonzero(allowed), EXPECTED + 1)]
+    return float(best[-1]) if len(best) else 0.0
 
 
 def sample_uncertain(
     scores: FloatArray,
     allowed: NDArray[np.bool_],
     n: int,
-    column: Callable[[int], NDArray[np.float32]],
+    similarity: Callable[[int, IntArray], NDArray[np.float32]],
     border: float,
 ) -> IntArray:
     r"""Rows that may be right or wrong, and unlike each other.
@@ -56,7 +56,7 @@ def sample_uncertain(
     scores : s.
     allowed : rows to choose from.
     n : how many.
-    column : K, the similarities of all rows to one.
+    similarity : K, of one row to some.
     border : b, where right and wrong meet; \(\sigma\) is the spread of the best scores.
     """
     rows = np.flatnonzero(allowed)
@@ -71,5 +71,5 @@ def sample_uncertain(
         merit[chosen] = np.inf
         best = int(np.argmin(merit))
         chosen.append(best)
-        alike = np.maximum(alike, column(int(pool[best]))[pool])
+        alike = np.maximum(alike, similarity(int(pool[best]), pool))
     return np.asarray(pool[chosen], dtype=np.int64)

@@ -15,6 +15,7 @@ from rankloom.collection.contents import State
 from rankloom.core import FloatArray, IntArray
 from rankloom.engine.explanation import Explanation, Part
 from rankloom.engine.feedback import Judgements
+from rankloom.engine.neighbors import best_rows
 from rankloom.engine.options import SearchOptions
 from rankloom.engine.ranking import Ranking
 from rankloom.engine.similarity import Similarities
@@ -31,7 +32,8 @@ class Arranged:
     ----------
     ranking : the scores of all items.
     method : what reranked them, or "experts".
-    order : rows, best first.
+    order : the first rows, best first.
+    n_results : how many rows there are, of which these are the first.
     total : the score of every row, before a reranker.
     moved : what the reranker added to it.
     others : by row the near duplicates that were left out.
@@ -40,6 +42,7 @@ class Arranged:
     ranking: Ranking
     method: str
     order: IntArray
+    n_results: int
     total: FloatArray
     moved: FloatArray
     others: Mapping[int, list[int]]
@@ -63,21 +66,35 @@ class Arrangement:
         self._lock = threading.Lock()
         self._duplicates: tuple[State, dict[int, int]] | None = None
 
-    def arrange(self, ranking: Ranking, allowed: NDArray[np.bool_], options: SearchOptions) -> Arranged:
-        """Order the allowed items by score, ties by row number; then as the options say."""
+    def arrange(self, ranking: Ranking, allowed: NDArray[np.bool_], options: SearchOptions, n_first: int) -> Arranged:
+        """Order the allowed items by score, ties by row number; then as the options say.
+
+        Parameters
+        ----------
+        ranking : the scores.
+        allowed : which items may be hits.
+        options : how they are arranged.
+        n_first : how many are wanted.
+        """
         total = ranking.total
         rows = np.flatnonzero(allowed)
-        order: IntArray = rows[falling(total[rows])]
+        n_results = len(rows)
         others: dict[int, list[int]] = {}
+        # A reranker moves hits between the marked ones at both ends of the list.
+        n_first = max(n_first, REORDERED + len(ranking.judgements.grades) + 1)
         if options.collapse:
-            order, others = self.collapse(order, ranking.view.snapshot)
+            groups = self._groups(ranking.view.snapshot)
+            n_results = n_collapsed(rows, groups)
+            order, others = collapsed_first(total, rows, groups, n_first)
+        else:
+            order = best_rows(total, rows, n_first)
         moved = np.zeros(len(total))
         if options.method != "experts" and len(order) > 2:
             order, moved = reranked(ranking, order, total, options.method)
         if options.diversity and len(order) > 2:
-            column = partial(self._similarities.to_item, ranking.view)
-            order = diversified(ranking, order, total + moved, options.diversity, column)
-        return Arranged(ranking, options.method, order, total, moved, others)
+            similarity = partial(self._similarities.among, ranking.view)
+            order = diversified(ranking, order, total + moved, options.diversity, similarity)
+        return Arranged(ranking, options.method, order, n_results, total, moved, others)
 
     def collapse(self, order: IntArray, snapshot: Snapshot) -> tuple[IntArray, dict[int, list[int]]]:
         """The best of each group of near duplicates, and by row the other items of its group."""
@@ -93,15 +110,41 @@ class Arrangement:
             return self._duplicates[1]
 
 
-def falling(scores: FloatArray) -> IntArray:
-    """The places of scores, the highest first; ties by place.
+def collapsed_first(
+    scores: FloatArray, rows: IntArray, groups: Mapping[int, int], n: int
+) -> tuple[IntArray, dict[int, list[int]]]:
+    """The n best of some rows, in ascending order, one of each group of near duplicates; and the others of its group.
 
-    >>> falling(np.array([1.0, 3.0, 2.0, 3.0])).tolist()
-    [1, 3, 2, 0]
+    >>> collapsed_first(np.array([0.2, 0.9, 0.5, 0.7]), np.arange(4), {0: 0, 1: 0, 3: 0}, 2)
+    (array([1, 2]), {1: [4, 1]})
     """
-    order: IntArray = np.argsort(-scores)  # in vectors, which the stable sort is not; there are few ties
-    sorted_scores = scores[order]
-    return np.argsort(-scores, kind="stable") if (sorted_scores[1:] == sorted_scores[:-1]).any() else order
+    taken = n
+    while True:
+        order = best_rows(scores, rows, taken)
+        kept, _ = collapsed(order, groups)
+        if len(kept) >= n or len(order) == len(rows):
+            break
+        taken *= 2
+    grouped: IntArray = np.array([*groups], dtype=np.int64)
+    members = best_rows(scores, np.intersect1d(grouped, rows), len(grouped))
+    others: dict[int, list[int]] = {groups[row]: [] for row in kept[:n].tolist() if row in groups}
+    for row in members.tolist():
+        if groups[row] in others:
+            others[groups[row]].append(row + 1)
+    best = {row: others[groups[row]] for row in kept[:n].tolist() if row in groups}
+    return kept[:n], {row: group[1:] for row, group in best.items() if len(group) > 1}  # the first is the row itself
+
+
+def n_collapsed(rows: IntArray, groups: Mapping[int, int]) -> int:
+    """How many of some rows are left when one of each group is.
+
+    >>> n_collapsed(np.array([2, 4, 7]), {4: 0, 7: 0})
+    2
+    """
+    members: IntArray = np.array([*groups], dtype=np.int64)
+    numbers: IntArray = np.array([*groups.values()], dtype=np.int64)
+    here = np.isin(members, rows)
+    return len(rows) - int(here.sum()) + len(np.unique(numbers[here]))
 
 
 def collapsed(order: IntArray, groups: Mapping[int, int]) -> tuple[IntArray, dict[int, list[int]]]:
@@ -159,15 +202,14 @@ def diversified(
     order: IntArray,
     total: FloatArray,
     diversity: float,
-    column: Callable[[int], NDArray[np.float32]],
+    similarity: Callable[[IntArray], NDArray[np.float32]],
 ) -> IntArray:
-    """Let the best results differ; marked ones keep their places at the ends. `column` is the similarity to an item."""
+    """Let the best results differ; marked ones keep their places at the ends. `similarity` is that between rows."""
     first, middle, last = _parted(order, ranking.judgements)
     top = middle[:REORDERED]
     if len(top) < 2:
         return order
-    similarity = np.array([column(row + 1)[top] for row in top.tolist()], np.float64)
-    chosen = differing(top, total[top], similarity, diversity)
+    chosen = differing(top, total[top], np.asarray(similarity(top), np.float64), diversity)
     return np.concatenate([first, chosen, middle[REORDERED:], last])
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.core import IntArray
+from rankloom.core import LRU, IntArray
 
 Floats = NDArray[np.float32]
 Compute = Callable[[list[int], IntArray], Floats]  # the entries of some columns in some rows, one column a row
@@ -104,3 +105,56 @@ class Columns:
             self._values[slot] = values
             self._column_of[slot], self._length[slot] = column, self.n
         return values
+
+
+class PartialColumns:
+    """Columns of which only chosen rows are needed, as long as these change little from one time to the next.
+
+    Parameters
+    ----------
+    most : columns that are kept.
+
+    Examples
+    --------
+    >>> def compute(columns, rows):
+    ...     print("computing rows", rows.tolist(), "of", columns)
+    ...     return np.array([[10.0 * column + row for row in rows] for column in columns], np.float32)
+    >>> kept = PartialColumns(most=2)
+    >>> _, again = kept.get([7], np.array([1, 4]), compute), kept.get([7], np.array([1, 3]), compute)
+    computing rows [1, 4] of [7]
+    computing rows [3] of [7]
+    >>> again[0].tolist()
+    [71.0, 73.0]
+    """
+
+    def __init__(self, most: int):
+        self._known: LRU[int, tuple[IntArray, Floats]] = LRU(most)
+
+    def get(self, columns: Sequence[int], rows: IntArray, compute: Compute) -> list[Floats]:
+        """Some rows, in ascending order, of some columns; `compute` is asked for what is not known."""
+        known = {column: self._known.get(column) for column in columns}
+        fresh = [column for column, entry in known.items() if entry is None]
+        found = dict(zip(fresh, compute(fresh, rows), strict=True)) if fresh else {}
+        for column, entry in known.items():
+            if entry is not None:
+                found[column] = _completed(entry, rows, partial(_single, compute, column))
+        for column, values in found.items():
+            self._known.put(column, (rows, values))
+        return [found[column] for column in columns]
+
+
+def _single(compute: Compute, column: int, rows: IntArray) -> Floats:
+    return np.asarray(compute([column], rows)[0])
+
+
+def _completed(entry: tuple[IntArray, Floats], rows: IntArray, compute: Callable[[IntArray], Floats]) -> Floats:
+    """The values of rows, those of an entry as far as it has them."""
+    known, before = entry
+    if known is rows:
+        return before
+    places = np.minimum(np.searchsorted(known, rows), max(0, len(known) - 1))
+    missing = known[places] != rows if len(known) else np.ones(len(rows), dtype=bool)
+    values = before[places] if len(known) else np.empty(len(rows), dtype=np.float32)
+    if missing.any():
+        values[missing] = compute(rows[missing])
+    return values

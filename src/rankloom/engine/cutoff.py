@@ -52,18 +52,19 @@ def best_cut(chance: FloatArray) -> int:
     return int(np.argmax(2.0 * sums / (np.arange(1, len(chance) + 1) + sums[-1]))) + 1
 
 
-def suggest_cutoff(scores: FloatArray, ranking: Ranking) -> int | None:
+def suggest_cutoff(scores: FloatArray, n_results: int, ranking: Ranking) -> int | None:
     """The rank after which the rest is probably not it; None for short lists.
 
     Only for searches by example without marks: words and marks say themselves what they are sure of.
 
     Parameters
     ----------
-    scores : of the results, best first.
+    scores : of the first results, best first.
+    n_results : how many results there are.
     ranking : the search.
     """
-    if len(scores) < SHORTEST or ranking.feedback is not None or not ranking.encoded.query.examples:
+    if n_results < SHORTEST or ranking.feedback is not None or not ranking.encoded.query.examples:
         return None
-    bulk = float(np.median(ranking.total[ranking.view.snapshot.present]))
+    bulk = float(np.median(ranking.total[ranking.reference]))
     cut = best_cut(chances(scores[:LOOKED_AT], bulk, PLAIN if ranking.diffused is None else DIFFUSED))
-    return cut if cut < len(scores) else None
+    return cut if cut < n_results else None

@@ -16,13 +16,12 @@ from rankloom.core import FloatArray, IntArray
 from rankloom.engine.index import FaissIndex
 from rankloom.engine.neighbors import RESOLUTION, NeighborGraph, best_rows, build_graph
 from rankloom.engine.snapshot import Snapshot
-from rankloom.engine.view import View
+from rankloom.engine.view import View, near_weights
 
 ALPHA = 0.9  # how much neighbors say
 NEAREST = 10  # neighbors of an item; also where a plain query enters the graph: beside its nearest item
 JUDGED = 30  # where a query with marks enters it: its scores are surer
 FEWEST = 3 * NEAREST  # items below which a graph says nothing
-SAME_WEIGHTS = 0.98  # cosine between the weights of a graph and those of now, above which it still holds
 _AT_ONCE = 4_000_000  # pairs of items that a search may compare to bring the graph up to date
 _EXACT = 100_000  # items whose graph is exact; beyond, neighbors are looked for among candidates
 _CANDIDATES = 300
@@ -143,7 +142,7 @@ class Diffusion:
         with self._lock:
             current = self._current
         there = current is not None and current.snapshot is snapshot
-        fits = known is not None and _near(weights, known.weights)
+        fits = known is not None and near_weights(weights, known.weights)
         if not (there and fits):
             fitting = len(known.ids) if known is not None and fits else 0
             if (snapshot.n_items - fitting) * snapshot.n_items <= _AT_ONCE:
@@ -159,7 +158,7 @@ class Diffusion:
         """The graph of a snapshot, of which only what is missing is computed."""
         with self._building:  # searches by the old graph go on meanwhile
             known = self._known(snapshot)
-            if known is not None and not _near(weights, known.weights):
+            if known is not None and not near_weights(weights, known.weights):
                 known = None
             with self._lock:
                 current = self._current
@@ -214,14 +213,6 @@ def _versions(snapshot: Snapshot) -> dict[str, str]:
     """The descriptors behind the similarities, with their scales."""
     versions = {name: version for name, version, _ in snapshot.state.descriptors}
     return {name: f"{versions[name]} {sorted(snapshot.scales[name].items())}" for name in snapshot.vectors}
-
-
-def _near(ours: Mapping[str, float], theirs: Mapping[str, float]) -> bool:
-    """Whether weights have not moved far."""
-    names = sorted({*ours, *theirs})
-    a, b = (np.array([weights.get(name, 0.0) for name in names]) for weights in (ours, theirs))
-    size = float(np.linalg.norm(a) * np.linalg.norm(b))
-    return size > 0 and float(a @ b) / size > SAME_WEIGHTS
 
 
 def _similarity(snapshot: Snapshot, weights: Mapping[str, float]) -> Callable[[int], NDArray[Any]]:

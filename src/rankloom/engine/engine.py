@@ -59,7 +59,8 @@ class Engine:
     ----------
     collection : what is searched.
     weights : of the experts by name, before the first mark. Unless given those that a new collection starts with.
-    index : chooses the items that are scored; all of them unless given.
+    index : "exact", "cascade", "faiss" (`rankloom.engine.index` says what they are), or an index of your own. Unless
+        given a collection of more than 200,000 items is searched by a cascade, a smaller one exactly.
 
     Examples
     --------
@@ -84,7 +85,7 @@ class Engine:
     """
 
     def __init__(
-        self, collection: Collection, weights: Mapping[str, float] | None = None, *, index: Index | None = None
+        self, collection: Collection, weights: Mapping[str, float] | None = None, *, index: Index | str | None = None
     ):
         self.collection = collection
         self._pipeline = Pipeline(collection, weights, index)
@@ -131,11 +132,12 @@ class Engine:
         query, options : of the search whose scores these are.
         items : any items, hits or not.
         """
-        ranking = self.rank(query, options)
+        also = tuple(item - 1 for item in items if 1 <= item <= self.snapshot().n_items)
+        ranking = self._pipeline.rank(self._pipeline.view(), query, options, also=also)
         for item in items:
             if not 1 <= item <= len(ranking.scores):
                 raise KeyError(f"there is no item {item}")
-        arranged = self._pipeline.arranged(ranking, replace(options, diversity=0.0))
+        arranged = self._pipeline.arranged(ranking, replace(options, diversity=0.0), 1)
         return [arranged.why(item - 1) for item in items]
 
     def compare(self, query: Query, a: int, b: int, options: SearchOptions = _DEFAULT) -> Explanation:
@@ -158,8 +160,7 @@ class Engine:
         ranking = self.rank(query, options)
         allowed = self._pipeline.allowed(ranking)
         allowed[ranking.judgements.rows()] = False
-        column = partial(self._pipeline.similarities.to_item, ranking.view)
-        rows = most_uncertain(ranking, allowed, n, lambda row: column(row + 1))
+        rows = most_uncertain(ranking, allowed, n, partial(self._pipeline.similarities.between, ranking.view))
         hits = tuple(self._pipeline.hits(ranking.view.snapshot, rows, total=ranking.total))
         return Results(
             hits, int(allowed.sum()), diffused=ranking.diffused is not None, marks=ranking.judgements.n_marks

@@ -69,21 +69,33 @@ class FeedbackModel:
     ----------
     items : the marked items j; 0 for the examples of the query.
     targets : 1 for right, -1 for wrong.
-    columns : K, the similarities of all items to each marked one, one row a marked item.
+    columns : K, the similarities of items to each marked one, one row a marked item.
     coefficients : of the query, of each marked item, and the constant.
+    rows : the items whose similarities are known, in ascending order; None for all.
     """
 
     items: tuple[int, ...]
     targets: tuple[float, ...]
     columns: NDArray[np.float32]
     coefficients: FloatArray
+    rows: IntArray | None = None
 
     def scores(self, base: FloatArray) -> FloatArray:
-        """The scores of all items, from those of the query alone."""
-        return np.asarray(
-            self.coefficients[0] * base + self.coefficients[1:-1] @ self.columns + self.coefficients[-1],
+        """The scores of all items, from those of the query alone; items that are not known are not above the worst."""
+        known = base if self.rows is None else base[self.rows]
+        scores = np.asarray(
+            self.coefficients[0] * known + self.coefficients[1:-1] @ self.columns + self.coefficients[-1],
             dtype=np.float64,
         )
+        if self.rows is None:
+            return scores
+        everything = np.full(len(base), scores.min(initial=0.0))
+        everything[self.rows] = scores
+        return everything
+
+    def column_of(self, row: int) -> int:
+        """Where the similarities of an item are."""
+        return row if self.rows is None else int(np.searchsorted(self.rows, row))
 
 
 class RelevanceFeedback:
@@ -92,13 +104,23 @@ class RelevanceFeedback:
     def __init__(self, similarities: Similarities):
         self._similarities = similarities
 
-    def fit(self, view: View, encoded: EncodedQuery, judgements: Judgements, base: FloatArray) -> FeedbackModel | None:
-        """What follows the marks of a query; None without any."""
+    def fit(
+        self, view: View, encoded: EncodedQuery, judgements: Judgements, base: FloatArray, rows: IntArray | None = None
+    ) -> FeedbackModel | None:
+        """What follows the marks of a query; None without any.
+
+        Parameters
+        ----------
+        view, encoded, judgements : the items, the query and its marks.
+        base : what the experts say of every item.
+        rows : the items that count, in ascending order, marked ones among them; None for all.
+        """
         if not judgements.n_marks:
             return None
         most = int(np.clip(CACHE_BYTES // max(1, 4 * view.snapshot.n_items), 30, MOST_MARKS))
-        example = self._similarities.to_examples(view, encoded)
-        return fit_feedback(judgements, base, partial(self._similarities.to_items, view), example, most=most)
+        example = self._similarities.to_examples(view, encoded, rows)
+        columns_of = partial(self._similarities.to_items, view, rows=rows)
+        return fit_feedback(judgements, base, columns_of, example, most=most, rows=rows)
 
 
 def fit_feedback(
@@ -108,6 +130,7 @@ def fit_feedback(
     example: NDArray[np.float32] | None,
     *,
     most: int,
+    rows: IntArray | None = None,
 ) -> FeedbackModel:
     """A score that follows the marks: what the experts say, and a kernel machine over marks and examples.
 
@@ -115,24 +138,28 @@ def fit_feedback(
     ----------
     judgements : the marks.
     base : what the experts say of every item.
-    columns_of : the similarity of all items to each of some.
-    example : the mean similarity of all items to the examples of the query, which are right too; None without any.
+    columns_of : the similarity of the items that count to each of some.
+    example : the mean similarity of the items that count to the examples of the query, which are right too; None
+        without any.
     most : how many of the latest marks teach; the others keep their places only.
+    rows : the items that count; None for all.
     """
     targets, weights = _targets(judgements)
     items = [*targets][-most:]
     columns = columns_of(items)
     t, w = [targets[item] for item in items], [weights[item] for item in items]
-    rows: IntArray = np.array(items, dtype=np.int64) - 1
-    gram = np.array([similarity[rows] for similarity in columns], dtype=np.float64).reshape(len(items), len(items))
+    marked: IntArray = np.array(items, dtype=np.int64) - 1
+    places = marked if rows is None else np.searchsorted(rows, marked)
+    gram = np.array([similarity[places] for similarity in columns], dtype=np.float64).reshape(len(items), len(items))
     if example is not None:
-        to_marked = example[rows].astype(np.float64)
+        to_marked = example[places].astype(np.float64)
         gram = np.block([[np.ones((1, 1)), to_marked[None]], [to_marked[:, None], gram]])
         items, columns, t, w = [0, *items], [example, *columns], [1.0, *t], [1.0, *w]
-    stacked = np.stack(columns) if columns else np.zeros((0, len(base)), dtype=np.float32)
+    n_counting = len(base) if rows is None else len(rows)
+    stacked = np.stack(columns) if columns else np.zeros((0, n_counting), dtype=np.float32)
     size = float(np.abs(base).max(initial=0.0)) or 1.0
     coefficients = np.append(EXPERTS / size, feedback_coefficients(gram, np.array(t), np.array(w)))
-    return FeedbackModel(tuple(items), tuple(t), stacked, coefficients)
+    return FeedbackModel(tuple(items), tuple(t), stacked, coefficients, rows)
 
 
 def _targets(judgements: Judgements) -> tuple[dict[int, float], dict[int, float]]:

@@ -32,7 +32,7 @@ def interleave(
     kept, options, view = pipeline.encoder.kept(query), SearchOptions(user=user), pipeline.view()
     other = replace(view, model=None, scorer=None) if against is None else view
     rankings = [pipeline.rank(view, kept, options), pipeline.rank(other, kept, options, model=against)]
-    first, second = ((pipeline.arranged(ranking, options).order[: 2 * k] + 1).tolist() for ranking in rankings)
+    first, second = ((pipeline.arranged(ranking, options, 2 * k).order[: 2 * k] + 1).tolist() for ranking in rankings)
     items, teams = team_draft(first, second, k)
     members = {item: int(team) for item, team in zip(items, teams, strict=True) if team}
     session = add_session(collection, kept.qid, user, (used, against), members)

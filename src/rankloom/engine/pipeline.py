@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +15,9 @@ from rankloom.collection.query import Query
 from rankloom.collection.verify import unsound_vectors
 from rankloom.core import FloatArray, IntArray, Remembered
 from rankloom.engine.arrangement import Arranged, Arrangement
-from rankloom.engine.cutoff import suggest_cutoff
+from rankloom.engine.cutoff import LOOKED_AT, suggest_cutoff
 from rankloom.engine.diffusion import Diffusion
-from rankloom.engine.encoding import EncodedQuery, ExampleEncoder
+from rankloom.engine.encoding import ExampleEncoder
 from rankloom.engine.explanation import Explanation
 from rankloom.engine.feedback import Judgements, RelevanceFeedback, mark_offsets
 from rankloom.engine.index import Index
@@ -27,8 +26,7 @@ from rankloom.engine.neighbors import NeighborGraph
 from rankloom.engine.options import SearchOptions
 from rankloom.engine.ranking import Ranking
 from rankloom.engine.results import Results, SearchHit
-from rankloom.engine.scorers import Scorer
-from rankloom.engine.scoring import BaseScores, Scoring
+from rankloom.engine.scoring import BaseScores, Request, Scoring
 from rankloom.engine.similarity import Distances, Similarities
 from rankloom.engine.snapshot import Snapshot, SnapshotSource
 from rankloom.engine.view import View, for_query
@@ -40,7 +38,7 @@ _ITEMS = 20_000  # whose files are remembered
 class Pipeline:
     """The parts of an engine in the order in which a query passes them; `Engine` says what the parameters are."""
 
-    def __init__(self, collection: Collection, weights: Mapping[str, float] | None, index: Index | None):
+    def __init__(self, collection: Collection, weights: Mapping[str, float] | None, index: Index | str | None):
         self._collection = collection
         self.snapshots = SnapshotSource(collection)
         self.encoder = ExampleEncoder(collection)
@@ -61,14 +59,14 @@ class Pipeline:
         """What the experts say of every item, without marks and neighbors."""
         view = self.view()
         encoded = self.encoder.encode(query, view.snapshot)
-        return self._scored(view, encoded, view.scorer_for(encoded.query), view.key)
+        nothing, everything = Judgements({}, []), np.ones(view.snapshot.n_items, dtype=bool)
+        scorer = view.scorer_for(encoded.query)
+        return self._scored(view, Request(encoded, scorer, view.key, nothing, everything, exact=True))
 
-    def _scored(
-        self, view: View, encoded: EncodedQuery, scorer: Scorer, key: Any, marked: IntArray | None = None
-    ) -> BaseScores:
+    def _scored(self, view: View, request: Request) -> BaseScores:
         """What the experts say; an error that damaged vectors are behind of says so."""
         try:
-            base = self.scoring.scores(view, encoded, scorer, key, marked)
+            base = self.scoring.scores(view, request)
             sound = bool(np.isfinite(base.scores).all())
         except ValueError as error:
             raise ValueError(unsound_vectors(self._collection) or str(error)) from error
@@ -76,8 +74,26 @@ class Pipeline:
             raise ValueError(unsound_vectors(self._collection) or "the scores are not finite: check the weights")
         return base
 
-    def rank(self, view: View, query: Query, options: SearchOptions, model: int | None = None) -> Ranking:
-        """All scores of a query in one view of the collection; by another model if one is given."""
+    def rank(
+        self,
+        view: View,
+        query: Query,
+        options: SearchOptions,
+        *,
+        model: int | None = None,
+        also: tuple[int, ...] = (),
+        exact: bool = False,
+    ) -> Ranking:
+        """All scores of a query in one view of the collection.
+
+        Parameters
+        ----------
+        view : the items and the weights.
+        query, options : what is asked for, and how.
+        model : another model than that in use.
+        also : rows that are scored whatever the index chooses.
+        exact : score all items, whatever the index would choose.
+        """
         snapshot = view.snapshot
         encoded = self.encoder.encode(query, snapshot)
         query = encoded.query
@@ -86,34 +102,39 @@ class Pipeline:
             scorer, key = for_query(load_scorer(self._collection, model), query, snapshot), (snapshot.content, model)
         given = marks(self._collection, query.qid, options.user) if options.feedback else []
         judgements = Judgements.of(given, snapshot.n_items)
-        marked = np.sort(judgements.rows())
-        base = self._scored(view, encoded, scorer, key, marked if len(marked) else None)
-        feedback = self.feedback.fit(view, encoded, judgements, base.scores)
+        filtered = allowed_by(self._collection, query.filters, snapshot.n_items)
+        eligible = np.asarray(snapshot.present & ~snapshot.excluded(query.text) & filtered)
+        base = self._scored(view, Request(encoded, scorer, key, judgements, eligible, also, exact))
+        feedback = self.feedback.fit(view, encoded, judgements, base.scores, base.rows)
         scores = base.scores if feedback is None else feedback.scores(base.scores)
         diffused = None
         if options.diffusion and (feedback is not None or any(example.weight > 0 for example in query.examples)):
             wrong, judged = judgements.rows(right=False), feedback is not None
             diffused = self.diffusion.diffuse(view, scores, base.scored, barred=wrong, judged=judged)
         offsets = mark_offsets(judgements, scores if diffused is None else diffused.total)
-        return Ranking(view, encoded, judgements, scorer, base, feedback, scores, diffused, offsets)
+        return Ranking(view, encoded, judgements, eligible, scorer, base, feedback, scores, diffused, offsets)
 
     def allowed(self, ranking: Ranking) -> NDArray[np.bool_]:
         """Which items may be hits."""
         snapshot = ranking.view.snapshot
-        filtered = allowed_by(self._collection, ranking.encoded.query.filters, snapshot.n_items)
         reach = snapshot.words_reach_pictures or bool(self.encoder.text_encoders(snapshot))
-        return ranking.allowed(filtered, reach)
+        return ranking.allowed(reach)
 
-    def arranged(self, ranking: Ranking, options: SearchOptions) -> Arranged:
-        """The hits of a ranking in their order."""
-        return self.arrangement.arrange(ranking, self.allowed(ranking), options)
+    def arranged(self, ranking: Ranking, options: SearchOptions, n_first: int) -> Arranged:
+        """The first hits of a ranking in their order."""
+        return self.arrangement.arrange(ranking, self.allowed(ranking), options, n_first)
 
     def search(self, query: Query, k: int, options: SearchOptions) -> Results:
         """The best k items."""
-        ranking = self.rank(self.view(), query, options)
-        arranged = self.arranged(ranking, options)
+        view = self.view()
+        ranking = self.rank(view, query, options)
+        allowed = self.allowed(ranking)
+        if np.count_nonzero(allowed) < options.offset + k and not ranking.complete:
+            ranking = self.rank(view, query, options, exact=True)  # so far down nothing was looked at
+            allowed = self.allowed(ranking)
+        arranged = self.arrangement.arrange(ranking, allowed, options, max(options.offset + k, LOOKED_AT))
         order, plain = arranged.order, options.method == "experts" and not options.diversity
-        cutoff = suggest_cutoff(arranged.total[order], ranking) if plain else None
+        cutoff = suggest_cutoff(arranged.total[order], arranged.n_results, ranking) if plain else None
         literal = ranking.literal if query.text.strip() else None
         grades, others = ranking.judgements.grades, arranged.others
         shown = order[options.offset : options.offset + k]
@@ -129,9 +150,9 @@ class Pipeline:
                 for hit in found
             ]
         diffused, learning = ranking.diffused is not None, ranking.view.learning
-        n_literal = None if literal is None else int(literal[order].sum())
+        n_literal = None if literal is None else int(literal[allowed].sum())
         marks = ranking.judgements.n_marks
-        return Results(tuple(found), len(order), cutoff, diffused, marks, learning=learning, literal=n_literal)
+        return Results(tuple(found), arranged.n_results, cutoff, diffused, marks, learning=learning, literal=n_literal)
 
     def hits(
         self, snapshot: Snapshot, rows: IntArray, offset: int = 0, total: FloatArray | None = None

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.core import FloatArray
+from rankloom.core import FloatArray, IntArray
 from rankloom.engine.diffusion import ALPHA, Diffused
 from rankloom.engine.encoding import EncodedQuery
 from rankloom.engine.explanation import FACES, TAGS, TEXT, Explanation, Part
@@ -19,6 +19,8 @@ from rankloom.engine.scoring import BaseScores
 from rankloom.engine.view import View
 from rankloom.text import parse_query
 
+_REFERENCE = 20_000  # items that are enough to say what is usual
+
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
@@ -27,6 +29,7 @@ class Ranking:
     Parameters
     ----------
     view, encoded, judgements : the items and weights that it saw, what was asked, and what the user had said.
+    eligible : which items there are, without those that have a minus word or do not pass the filters.
     scorer, base : what combines the experts, and what they say.
     feedback : what follows the marks, if there are any.
     scores : those of the experts, or what follows the marks.
@@ -37,6 +40,7 @@ class Ranking:
     view: View
     encoded: EncodedQuery
     judgements: Judgements
+    eligible: NDArray[np.bool_]
     scorer: Scorer
     base: BaseScores
     feedback: FeedbackModel | None
@@ -56,6 +60,19 @@ class Ranking:
     def unmoved(self) -> FloatArray:
         """The score of every item before marks put it at an end of the list."""
         return self.scores if self.diffused is None else self.diffused.total
+
+    @property
+    def reference(self) -> IntArray:
+        """Items whose scores are as those of the whole collection."""
+        if self.base.reference is not None:
+            return self.base.reference
+        rows = np.flatnonzero(self.view.snapshot.present)
+        return rows[:: max(1, len(rows) // _REFERENCE)]
+
+    @property
+    def complete(self) -> bool:
+        """Whether all items that may be hits were scored, or all that an index of the user's choice proposed."""
+        return self.base.reference is None or not np.any(self.eligible & ~self.base.scored)
 
     @property
     def by_words_alone(self) -> bool:
@@ -91,17 +108,15 @@ class Ranking:
             parts.append(Part("mark", name, self.offsets[row]))
         return Explanation(parts)
 
-    def allowed(self, filtered: NDArray[np.bool_], words_reach_all: bool) -> NDArray[np.bool_]:
+    def allowed(self, words_reach_all: bool) -> NDArray[np.bool_]:
         """Which items may be hits.
 
         Parameters
         ----------
-        filtered : which items pass the filters.
         words_reach_all : whether words are compared with what every picture shows; otherwise, or where a phrase is
             asked for, items that have none of the words are no hits of a query of words alone.
         """
-        snapshot = self.view.snapshot
-        allowed = snapshot.present & self.base.scored & ~snapshot.excluded(self.encoded.query.text) & filtered
+        allowed = self.eligible & self.base.scored
         if self.by_words_alone and not words_reach_all:
             allowed &= self._has_any(TEXT, TAGS, FACES)
         elif self.by_words_alone and parse_query(self.encoded.query.text).phrases:
@@ -123,9 +138,10 @@ def _mark_parts(feedback: FeedbackModel, row: int, factor: float) -> tuple[list[
     and the sum of the latter."""
     means = feedback.columns.mean(axis=1, dtype=np.float64)
     parts, constant = [], factor * float(feedback.coefficients[-1])
+    column = feedback.column_of(row)
     for place, (item, target) in enumerate(zip(feedback.items, feedback.targets, strict=True)):
         coefficient = factor * float(feedback.coefficients[place + 1])
-        value = coefficient * (float(feedback.columns[place, row]) - means[place])
+        value = coefficient * (float(feedback.columns[place, column]) - means[place])
         like = "like" if target > 0 else "unlike"
         parts.append(
             Part("mark", f"{like} item {item}", value, item) if item else Part("example", f"{like} the examples", value)

@@ -57,6 +57,13 @@ class WeightScorer:
         return [expert_part(name, value) for name, value in values.items() if value != 0]
 
 
+def linear_weights(scorer: Scorer) -> Mapping[str, float] | None:
+    """The weights of the experts, if a score is their weighted sum."""
+    if isinstance(scorer, WeightScorer):
+        return scorer.weights
+    return scorer.linear_weights if isinstance(scorer, RankerScorer) else None
+
+
 @dataclass(frozen=True)
 class RankerScorer:
     r"""Any ranker: \(s f(\phi) + \sum_e w_e \phi_e\), the sum over experts of which its data said nothing.

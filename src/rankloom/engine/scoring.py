@@ -3,29 +3,74 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloom.collection.sketches import LearnedCascade
 from rankloom.core import LRU, FloatArray, IntArray
+from rankloom.engine import cascade
+from rankloom.engine.cascade import Candidates
 from rankloom.engine.encoding import EncodedQuery
+from rankloom.engine.feedback import Judgements
 from rankloom.engine.index import ExactIndex, Index
-from rankloom.engine.scorers import Scorer, WeightScorer
+from rankloom.engine.scorers import Scorer, WeightScorer, linear_weights
 from rankloom.engine.similarity import CACHE_BYTES, Distances
 from rankloom.engine.snapshot import Snapshot
 from rankloom.engine.view import View
+from rankloom.experts.threads import in_threads
 from rankloom.features import Features
 
 _CANDIDATES = 5000  # items that an approximate index proposes to a search
+_FEW = 20 * _CANDIDATES  # items that pass the filters, up to which all of them are scored
 
 
 class BaseScores(NamedTuple):
-    """phi of a query, the scores of the experts, and which items were scored: all, unless an index made a choice."""
+    """phi of a query, and the scores of the experts.
+
+    `rows` are those that were scored, in ascending order, and `reference` those of them that are spread over the
+    collection; None for all. The scores of the others are those of the worst.
+    """
 
     phi: Features
     scores: FloatArray
-    scored: NDArray[np.bool_]
+    rows: IntArray | None = None
+    reference: IntArray | None = None
+
+    @property
+    def scored(self) -> NDArray[np.bool_]:
+        """For every item whether it was scored."""
+        if self.rows is None:
+            return np.ones(len(self.scores), dtype=bool)
+        scored = np.zeros(len(self.scores), dtype=bool)
+        scored[self.rows] = True
+        return scored
+
+
+class Request(NamedTuple):
+    """What is to be scored.
+
+    Parameters
+    ----------
+    encoded : the query.
+    scorer : what weighs the experts.
+    key : equal keys score alike.
+    judgements : the marks; marked items are always scored.
+    eligible : which items may be hits.
+    also : other rows that are scored.
+    exact : score all items.
+    """
+
+    encoded: EncodedQuery
+    scorer: Scorer
+    key: Any
+    judgements: Judgements
+    eligible: NDArray[np.bool_]
+    also: tuple[int, ...] = ()
+    exact: bool = False
 
 
 class Scoring:
@@ -34,47 +79,37 @@ class Scoring:
     Parameters
     ----------
     distances : those of the examples of queries.
-    index : chooses the items that are scored; all of them unless given.
+    index : "exact", "cascade", an index that chooses the items that are scored, or None: a cascade if there are many.
     """
 
-    def __init__(self, distances: Distances, index: Index | None = None):
-        self._index = ExactIndex() if index is None else index
+    def __init__(self, distances: Distances, index: Index | str | None = None):
+        self._index = ExactIndex() if index == "exact" else index
         self._growing = threading.Lock()
         self._cache: LRU[Any, BaseScores] = LRU(32)
         self._phis: LRU[Any, Features] = LRU(32)
         self._distances = distances
 
-    def scores(
-        self, view: View, encoded: EncodedQuery, scorer: Scorer, key: Any, marked: IntArray | None = None
-    ) -> BaseScores:
-        """phi and the scores of the experts.
-
-        Parameters
-        ----------
-        view : the items.
-        encoded : the query.
-        scorer : what weighs the experts.
-        key : equal keys score alike.
-        marked : rows that are scored whatever the index chooses.
-        """
-        snapshot, query = view.snapshot, encoded.query
-        key = (query.qid, query.concept, key, () if marked is None else tuple(marked.tolist()))
+    def scores(self, view: View, request: Request) -> BaseScores:
+        """phi and the scores of the experts."""
+        snapshot, query = view.snapshot, request.encoded.query
+        choose = None if request.exact else self._chooser(snapshot, request)
+        key: tuple[Any, ...] = (query.qid, query.concept, request.key)
+        if choose is not None:
+            key += (query.filters, tuple(request.judgements.grades.items()), request.also)
         known = self._cache.get(key)
         if known is not None:
             return known
-        phi = self._phi(encoded, snapshot)
-        rows = self._candidates(encoded, snapshot, marked)
-        scored = np.ones(snapshot.n_items, dtype=bool)
-        if rows is None:
-            fused = self._fused(encoded, snapshot, scorer, phi)
-            scores = scorer.scores(phi) if fused is None else fused
+        phi = self._phi(request.encoded, snapshot)
+        chosen = None if choose is None else choose(phi)
+        if chosen is None:
+            fused = self._fused(request.encoded, snapshot, request.scorer, phi)
+            base = BaseScores(phi, request.scorer.scores(phi) if fused is None else fused)
         else:
-            of_candidates = scorer.scores(phi, rows)
-            scores = np.full(snapshot.n_items, float(of_candidates.min(initial=0.0)))
-            scores[rows] = of_candidates
-            scored[:] = False
-            scored[rows] = True
-        base = BaseScores(phi, scores, scored)
+            rows = np.union1d(chosen.rows, cascade.rows_of(request.judgements, request.also))
+            of_rows = request.scorer.scores(_some(snapshot, request.encoded, phi, rows))
+            scores = np.full(snapshot.n_items, float(of_rows.min(initial=0.0)))
+            scores[rows] = of_rows
+            base = BaseScores(phi, scores, rows, chosen.reference)
         self._cache.size = self._phis.size = min(32, max(2, CACHE_BYTES // max(1, 8 * phi.shape[0] * phi.shape[1])))
         self._cache.put(key, base)
         return base
@@ -95,22 +130,75 @@ class Scoring:
             return None
         if examples[0].weight <= 0:
             return None
-        left_out = {expert.name for expert in snapshot.experts} | snapshot.silent(encoded.query, encoded.faces)
-        rest = WeightScorer({name: weight for name, weight in scorer.weights.items() if name not in left_out})
         example = encoded.query.examples[0]
         name = example.picture if example.item is None else example.item
-        return rest.scores(phi) + self._distances.similarity(snapshot, name, examples[0].vectors, scorer.weights)
+        visual = self._distances.similarity(snapshot, name, examples[0].vectors, scorer.weights)
+        return _rest(snapshot, encoded, scorer.weights).scores(phi) + visual
 
-    def _candidates(self, encoded: EncodedQuery, snapshot: Snapshot, marked: IntArray | None) -> IntArray | None:
-        """The items that an approximate index proposes, and marked ones; None for all, as where words count too."""
-        query = encoded.query
-        if isinstance(self._index, ExactIndex) or query.text.strip() or query.concept is not None:
+    def _chooser(self, snapshot: Snapshot, request: Request) -> Callable[[Features], Candidates | None] | None:
+        """What chooses the items that are scored; None for all."""
+        encoded = request.encoded
+        if self._index is None or isinstance(self._index, str):
+            weights = linear_weights(request.scorer)
+            many = snapshot.n_items > cascade.LARGE or self._index == "cascade"
+            if not many or weights is None or not cascade.guided(encoded, request.judgements):
+                return None
+            learned = cascade.ready(snapshot, weights)
+            return None if learned is None else partial(self._by_sketches, snapshot, request, weights, learned)
+        by_words = encoded.query.text.strip() or encoded.query.concept is not None
+        if isinstance(self._index, ExactIndex) or by_words:
             return None
-        with self._growing:
-            self._index.grow(snapshot.vectors)
-        wanted = [example.vectors for example in encoded.examples if example.weight > 0]
-        rows = self._index.candidates(wanted, _CANDIDATES)
-        if rows is None:
-            return None
-        rows = np.union1d(rows, np.empty(0, dtype=np.int64) if marked is None else marked)
-        return np.asarray(rows[rows < snapshot.n_items], dtype=np.int64)
+        return partial(self._by_index, self._index, snapshot, request)
+
+    def _by_sketches(
+        self,
+        snapshot: Snapshot,
+        request: Request,
+        weights: Mapping[str, float],
+        learned: LearnedCascade,
+        phi: Features,
+    ) -> Candidates | None:
+        encoded = request.encoded
+        rest = _rest(snapshot, encoded, weights)
+        says = any(rest.weights.values())
+        visual = WeightScorer(cascade.visual_weights(snapshot, weights))
+        return cascade.candidates(
+            snapshot, learned, encoded, request.judgements, request.eligible, rest.scores(phi) if says else None,
+            lambda rows: visual.scores(_some(snapshot, encoded, phi, rows)),
+        )  # fmt: skip
+
+    def _by_index(self, index: Index, snapshot: Snapshot, request: Request, phi: Features) -> Candidates | None:
+        """The items that an approximate index proposes; all that are allowed, if these are few."""
+        if np.count_nonzero(request.eligible) <= min(_FEW, snapshot.n_items - 1):
+            rows = np.flatnonzero(request.eligible)
+        else:
+            with self._growing:
+                index.grow(snapshot.vectors)
+            wanted = [example.vectors for example in request.encoded.examples if example.weight > 0]
+            proposed = index.candidates(wanted, _CANDIDATES)
+            if proposed is None:
+                return None
+            rows = proposed[proposed < snapshot.n_items]
+        return Candidates(rows, None)
+
+
+def _rest(snapshot: Snapshot, encoded: EncodedQuery, weights: Mapping[str, float]) -> WeightScorer:
+    """The experts that compare no pictures and have something to say of a query."""
+    left_out = {expert.name for expert in snapshot.experts} | snapshot.silent(encoded.query, encoded.faces)
+    return WeightScorer({name: weight for name, weight in weights.items() if name not in left_out})
+
+
+def _some(snapshot: Snapshot, encoded: EncodedQuery, phi: Features, rows: IntArray) -> Features:
+    """Some rows of phi; of the experts that compare pictures they are computed at once."""
+    dense = np.zeros((len(rows), len(snapshot.names)))
+    n_visual = len(snapshot.experts)
+
+    def fill(begin: int, end: int) -> None:
+        dense[begin:end, :n_visual] = snapshot.visual_rows([encoded.examples], [rows[begin:end]])
+
+    in_threads([fill], len(rows), sum(vectors.shape[1] for vectors in snapshot.vectors.values()))
+    silent = snapshot.silent(encoded.query, encoded.faces)
+    for place, name in enumerate(snapshot.names[n_visual:], n_visual):
+        if name not in silent:
+            dense[:, place] = phi.column(place, rows)
+    return Features(dense, names=snapshot.names)

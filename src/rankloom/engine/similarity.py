@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.core import LRU
-from rankloom.engine.columns import Columns
+from rankloom.core import LRU, IntArray
+from rankloom.engine.columns import Columns, PartialColumns
 from rankloom.engine.encoding import EncodedQuery
 from rankloom.engine.snapshot import Snapshot
 from rankloom.engine.view import View
@@ -36,6 +36,7 @@ class Similarities:
     def __init__(self, distances: Distances):
         self._distances = distances
         self._columns = -1, Columns(0, 0)
+        self._parts = -1, PartialColumns(FEWEST_COLUMNS)
         self._examples: LRU[Any, NDArray[np.float32]] = LRU(FEWEST_COLUMNS)
         self._lock = threading.Lock()
         self._numbers: LRU[Any, int] = LRU(8)  # of what columns depend on, which is longer than many columns
@@ -45,10 +46,41 @@ class Similarities:
         """The similarity of all items to one."""
         return self.to_items(view, [item])[0]
 
-    def to_items(self, view: View, items: Sequence[int]) -> list[NDArray[np.float32]]:
-        """The similarity of all items to each of some; those that are not at hand are computed together."""
-        compute = partial(view.snapshot.similarities, view.kernel)
-        return self._columns_for(view).get([item - 1 for item in items], compute)
+    def to_items(self, view: View, items: Sequence[int], rows: IntArray | None = None) -> list[NDArray[np.float32]]:
+        """The similarity of all items, or of some rows, to each of some items; what is not at hand is computed.
+
+        Parameters
+        ----------
+        view : the items.
+        items : the result has one column for each.
+        rows : in ascending order; None for all.
+        """
+        compute, columns = partial(view.snapshot.similarities, view.kernel), [item - 1 for item in items]
+        if rows is None:
+            return self._columns_for(view).get(columns, compute)
+        return self._parts_for(view).get(columns, rows, compute)
+
+    def _parts_for(self, view: View) -> PartialColumns:
+        """The columns of chosen rows that hold for a view."""
+        number = self._number(view)
+        with self._lock:
+            if self._parts[0] != number:
+                self._parts = number, PartialColumns(FEWEST_COLUMNS)
+            return self._parts[1]
+
+    def among(self, view: View, rows: IntArray) -> NDArray[np.float32]:
+        """The similarity of some items, given by their rows, to each other."""
+        return self._between(view, rows, rows)
+
+    def between(self, view: View, row: int, rows: IntArray) -> NDArray[np.float32]:
+        """The similarity of one item to some, all given by their rows."""
+        return np.asarray(self._between(view, np.array([row]), rows)[0])
+
+    def _between(self, view: View, some: IntArray, rows: IntArray) -> NDArray[np.float32]:
+        order = np.argsort(rows)
+        similarities = np.empty((len(some), len(rows)), dtype=np.float32)
+        similarities[:, order] = view.snapshot.similarities(view.kernel, some.tolist(), rows[order])
+        return similarities
 
     def _columns_for(self, view: View) -> Columns:
         """The columns that hold for a view; what they depend on rarely changes, so that others are forgotten."""
@@ -62,10 +94,14 @@ class Similarities:
                 self._columns = number, columns
             return columns
 
-    def to_examples(self, view: View, encoded: EncodedQuery) -> NDArray[np.float32] | None:
-        """The mean similarity of all items to the wanted examples of a query; None if it has none."""
+    def to_examples(
+        self, view: View, encoded: EncodedQuery, rows: IntArray | None = None
+    ) -> NDArray[np.float32] | None:
+        """The mean similarity of all items, or of some rows, to the wanted examples of a query; None if it has none."""
         columns = [
             self._to_example(view, example.picture if example.item is None else example.item, picture.vectors)
+            if rows is None
+            else view.snapshot.similarity(picture.vectors, view.kernel, rows)
             for example, picture in zip(encoded.query.examples, encoded.examples, strict=False)  # words come after
             if example.weight > 0
         ]

@@ -24,6 +24,8 @@ from rankloom.core import FloatArray, IntArray
 from rankloom.engine.concepts import ConceptScores, concept_scores
 from rankloom.engine.explanation import COLORS, CONCEPT, FACES, MAP, NAMES, TAGS, TEXT
 from rankloom.engine.face_words import face_scores, people_words
+from rankloom.engine.records import taken
+from rankloom.engine.sketches import Sketches
 from rankloom.engine.words import ColorExpert, Looks, WordExperts
 from rankloom.experts import EncodedExample, Expert, StoredVectors, expert_features, expert_rows, experts_of
 from rankloom.experts.color_words import SOURCE as COLOR_SOURCE
@@ -51,6 +53,7 @@ class Snapshot:
     encoders : the user's own encoders, the JSON of their arguments by name.
     looks : what words are compared with.
     refined : what the collection adds to the map from words to looks.
+    sketches : by which a large collection is looked through; None where there are none.
     """
 
     state: State
@@ -63,6 +66,7 @@ class Snapshot:
     encoders: Mapping[str, str]
     looks: Looks
     refined: RefinedMap
+    sketches: Sketches | None
 
     @property
     def words_reach_pictures(self) -> bool:
@@ -146,7 +150,7 @@ class Snapshot:
         n_visual = len(self.experts)
         dense = np.zeros((sum(map(len, rows)), len(self.names)))
         examples = [examples for _, examples, _ in queries]
-        dense[:, :n_visual] = expert_rows(self.experts, self.vectors, self.scales, examples, rows)
+        dense[:, :n_visual] = self.visual_rows(examples, rows)
         blocks, begin = [], 0
         for (query, _, faces), some in zip(queries, rows, strict=True):
             block = dense[begin : begin + len(some)]
@@ -155,6 +159,10 @@ class Snapshot:
             for place, column in enumerate(self._other_columns(query, faces).values(), n_visual):
                 block[:, place] = column(some)
         return blocks
+
+    def visual_rows(self, examples: Sequence[Sequence[EncodedExample]], rows: Sequence[IntArray]) -> FloatArray:
+        """What the visual experts say of some rows to the examples of each of some queries, one below the other."""
+        return expert_rows(self.experts, self.vectors, self.scales, examples, rows)
 
     def silent(self, query: Query, faces: Sequence[float]) -> set[str]:
         """Experts whose column of `features` is 0: those of words if there are none, and of faces if none is known."""
@@ -199,7 +207,7 @@ class Snapshot:
         self,
         vectors: Mapping[str, NDArray[Any]],
         weights: Mapping[str, float],
-        rows: IntArray | slice | None = None,
+        rows: IntArray | None = None,
         *,
         distances: Mapping[str, NDArray[np.float32]] | None = None,
     ) -> NDArray[np.float32]:
@@ -220,10 +228,9 @@ class Snapshot:
             if distances is not None:
                 add_similarities_of(total, distances[name], *numbers)
             else:
-                stored = self.vectors[name]
-                described.append(Weighted(vectors[name], stored if rows is None else stored[rows], *numbers))
+                described.append(Weighted(vectors[name], self.vectors[name], *numbers))
         if described:
-            add_similarities(total, *described)
+            add_similarities(total, *described, rows=rows)
         return total
 
     def similarities(self, weights: Mapping[str, float], items: Sequence[int], rows: IntArray) -> NDArray[np.float32]:
@@ -288,7 +295,7 @@ class _TextColumn:
         if self._scores is None:
             bm25 = np.asarray(self._texts.scores(self._query.text, self._n_items), dtype=np.float64)
             self._scores = self._query.text_weight * (1.0 - np.exp(-self._share * bm25 / _BM25_SCALE))
-        return self._scores[rows]
+        return taken(self._scores, rows)
 
 
 def take_snapshot(collection: Collection, before: Snapshot | None = None) -> Snapshot:
@@ -307,7 +314,10 @@ def take_snapshot(collection: Collection, before: Snapshot | None = None) -> Sna
     for index in texts:
         index.count(statistics.counted)
     looks = Looks.of(collection, state.n_items, refined, None if before is None else before.looks)
-    return Snapshot(state, statistics, vectors, present, faces, texts, concepts, encoders, looks, refined)
+    sketches = None
+    if LOOK_SOURCE in vectors:
+        sketches = Sketches.of(collection, state.n_items, None if before is None else before.sketches)
+    return Snapshot(state, statistics, vectors, present, faces, texts, concepts, encoders, looks, refined, sketches)
 
 
 class SnapshotSource:

@@ -7,11 +7,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from rankloom.collection.query import Query
 from rankloom.engine.explanation import CONCEPT
 from rankloom.engine.scorers import RankerScorer, Scorer, WeightScorer
 from rankloom.engine.snapshot import Snapshot
 from rankloom.text.tokens import fold
+
+SAME_WEIGHTS = 0.98  # cosine between weights above which they are near
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +71,14 @@ class View:
         visual = {name: weights[name] for name in names if weights.get(name, 0.0)} or dict.fromkeys(names, 1.0)
         total = sum(abs(weight) for weight in visual.values()) or 1.0
         return {name: weight / total for name, weight in visual.items()}
+
+
+def near_weights(ours: Mapping[str, float], theirs: Mapping[str, float]) -> bool:
+    """Whether weights have not moved far: what was made for the ones still holds for the others."""
+    names = sorted({*ours, *theirs})
+    a, b = (np.array([weights.get(name, 0.0) for name in names]) for weights in (ours, theirs))
+    size = float(np.linalg.norm(a) * np.linalg.norm(b))
+    return size > 0 and float(a @ b) / size > SAME_WEIGHTS
 
 
 def for_query(scorer: RankerScorer, query: Query, snapshot: Snapshot) -> RankerScorer:

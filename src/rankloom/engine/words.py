@@ -2,56 +2,24 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloom.collection import Collection
-from rankloom.collection.item_records import RecordKind, all_records
 from rankloom.collection.query import Query
 from rankloom.collection.record_kinds import colors_kind, looks_kind
 from rankloom.collection.refined_map import RefinedMap, nearness_kind
 from rankloom.core import FloatArray, IntArray
+from rankloom.engine.records import ItemRecords, taken
 from rankloom.experts import color_words
-from rankloom.experts.looks import WordMap, WordVector, map_scores, name_scores
+from rankloom.experts.looks import WordMap, WordVector, look_scores
 from rankloom.experts.nearness import TextBank
 from rankloom.text import parse_query, wanted_words
 from rankloom.text.sentences import sentence_encoder
 
 _REFERENCE = 500  # items whose mean share of a color is the usual one
-
-
-class ItemRecords:
-    """The records of all items; read or computed when they are first needed.
-
-    Parameters
-    ----------
-    collection : whose.
-    kind : of which.
-    n_items : the items of a snapshot.
-    before : of the snapshot before; if of the same kind, its records are used again.
-    """
-
-    def __init__(self, collection: Collection, kind: RecordKind, n_items: int, before: ItemRecords | None = None):
-        self._collection, self._kind, self._n_items = collection, kind, n_items
-        self._version = kind.version_in(collection)
-        self._before = before if before is not None and before._version == self._version else None
-        self._lock = threading.Lock()
-        self._records: NDArray[Any] | None = None
-
-    @property
-    def records(self) -> NDArray[Any]:
-        """One for each item."""
-        with self._lock:
-            if self._records is None:
-                known = None if self._before is None else self._before._records
-                self._records = all_records(self._collection, self._kind, self._n_items, known)
-                self._before = None
-            return self._records
 
 
 class Looks(NamedTuple):
@@ -81,7 +49,7 @@ class Looks(NamedTuple):
 
 
 class WordExperts:
-    """The columns of phi for the words of one query; each is computed once, and only if it is asked for.
+    """The columns of phi for the words of one query; those of all items are computed once, and only if asked for.
 
     Parameters
     ----------
@@ -93,38 +61,35 @@ class WordExperts:
     def __init__(self, query: Query, looks: Looks, word_map: WordMap):
         self._query, self._looks, self._map = query, looks, word_map
         self._text = wanted_words(query.text)
-        self._known: dict[Any, FloatArray] = {}
 
     @cached_property
     def _vector(self) -> WordVector:
         return self._map.words(sentence_encoder().encode([self._text])[0])
 
+    @cached_property
+    def _of_all(self) -> tuple[FloatArray, FloatArray]:
+        return self._scores(None)
+
     def map(self, rows: IntArray) -> FloatArray:
         """By the learned map."""
-        return self._column(self._map_scores, rows)
-
-    def _map_scores(self, words: WordVector, records: NDArray[Any], rows: IntArray | None = None) -> FloatArray:
-        scores = map_scores(words, records, rows)
-        if self._looks.near is None:
-            return scores
-        near, bank = self._looks.near
-        return scores - bank.weight * ((near.records if rows is None else near.records[rows]) - bank.usual)
+        return self._column(0, rows)
 
     def names(self, rows: IntArray) -> FloatArray:
         """By the names of the likeliest classes."""
-        return self._column(name_scores, rows)
+        return self._column(1, rows)
 
-    def _column(self, score: Callable[..., FloatArray], rows: IntArray) -> FloatArray:
+    def _column(self, place: int, rows: IntArray) -> FloatArray:
         if not self._text:
             return np.zeros(len(rows))
-        records = self._looks.pictures.records
-        if len(rows) == len(records):
-            if score not in self._known:
-                self._known[score] = self._query.text_weight * score(self._vector, records)
-            return self._known[score][rows]
-        if score in self._known:
-            return self._known[score][rows]
-        return self._query.text_weight * score(self._vector, records, rows)
+        known = "_of_all" in vars(self) or len(rows) == len(self._looks.pictures.records)
+        return taken(self._of_all[place], rows) if known else self._scores(rows)[place]
+
+    def _scores(self, rows: IntArray | None) -> tuple[FloatArray, FloatArray]:
+        by_map, by_names = look_scores(self._vector, self._looks.pictures.records, rows)
+        if self._looks.near is not None:
+            near, bank = self._looks.near
+            by_map -= bank.weight * ((near.records if rows is None else near.records[rows]) - bank.usual)
+        return self._query.text_weight * by_map, self._query.text_weight * by_names
 
 
 class ColorExpert:
@@ -155,4 +120,4 @@ class ColorExpert:
         """How much of these colors items have."""
         if not self._colors:
             return np.zeros(len(rows))
-        return self._weight * color_words.color_scores(self._shares.records[rows], self._colors, self._usual)
+        return self._weight * color_words.color_scores(taken(self._shares.records, rows), self._colors, self._usual)

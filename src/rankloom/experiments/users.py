@@ -220,4 +220,5 @@ def _shown(scores: FloatArray, search: _Search, n: int, choose: str) -> IntArray
         return best_rows(scores, np.flatnonzero(left), n)
     from rankloom.engine.active import border_between, sample_uncertain
 
-    return sample_uncertain(scores, left, n, search.column, border_between(scores, search.right, search.wrong, left))
+    border = border_between(scores, search.right, search.wrong, left)
+    return sample_uncertain(scores, left, n, lambda row, rows: search.column(row)[rows], border)

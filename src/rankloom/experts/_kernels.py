@@ -67,7 +67,7 @@ def _from_bits(typing_context, bits):
 
 
 @njit(cache=True, fastmath={"contract"}, error_model="numpy")
-def _exp(x):
+def exp(x):
     """e^x for x <= 0, to the last bit or two; a loop over it is computed in vectors, unlike one over NumPy's.
 
     With the polynomial of the Cephes library (S. Moshier, 1989). Below e^-87 it falls no further.
@@ -238,7 +238,7 @@ def weighted(codes, wanted, everything, queries, query_codes, weights, scales, o
 @njit(cache=True, nogil=True, error_model="numpy")
 def _add_similarities(distances, weight, scale, out):
     for i in range(len(out)):
-        out[i] += weight * _exp(distances[i] / -scale)
+        out[i] += weight * exp(distances[i] / -scale)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

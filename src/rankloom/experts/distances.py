@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from functools import cache, partial
-from itertools import pairwise
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloom.experts.threads import in_threads
+
 Rows = NDArray[Any]
-_CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-_WORTH_THREADS = 2_000_000  # components; below, handing over costs more than it saves
 
 
 def l1(query: Rows, rows: Rows) -> Rows:
@@ -123,7 +118,7 @@ def all_distances_of(
         out = np.empty((len(stored) if rows is None else len(wanted), len(DISTANCES)), dtype=np.float32)
         calls.append(partial(_kernels.fused, codes, wanted, rows is None, vector, vector_codes, out))
         distances.append(out)
-    _in_threads(calls, len(distances[0]), sum(stored.shape[1] for _, stored in described))
+    in_threads(calls, len(distances[0]), sum(stored.shape[1] for _, stored in described))
     return distances
 
 
@@ -181,7 +176,7 @@ def add_similarities(total: NDArray[np.float32], *described: Weighted, rows: NDA
         queries = (array.reshape(len(totals), -1) for array in (vector, vector_codes))
         numbers = np.asarray(weights, np.float32), np.asarray(scales, np.float32)
         calls.append(partial(_kernels.weighted, codes, wanted, rows is None, *queries, *numbers, totals))
-    _in_threads(calls, totals.shape[1], len(totals) * sum(stored.shape[1] for _, stored, _, _ in described))
+    in_threads(calls, totals.shape[1], len(totals) * sum(stored.shape[1] for _, stored, _, _ in described))
 
 
 def add_similarities_of(
@@ -210,52 +205,3 @@ def _checked(query: Rows, stored: Rows) -> tuple[NDArray[np.float32], NDArray[np
             half = vector.astype(np.float16)
         half = half if np.array_equal(half, vector) else half[..., :0]
     return vector, half.view(np.uint16), np.ascontiguousarray(stored).view(np.uint16)
-
-
-class _Busy:
-    """How many threads compute distances now."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._count = 0
-
-    @contextmanager
-    def alone(self) -> Iterator[bool]:
-        """Whether no other thread had begun before."""
-        with self._lock:
-            self._count += 1
-            alone = self._count == 1
-        try:
-            yield alone
-        finally:
-            with self._lock:
-                self._count -= 1
-
-
-_busy = _Busy()
-
-
-@cache
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_CORES, thread_name_prefix="rankloom-distances")
-
-
-def _in_threads(kernels: Sequence[Callable[[int, int], None]], n_rows: int, width: int) -> None:
-    """Run kernels over parts of the rows. Our own threads: numba's may not be used from several threads at a time.
-
-    Where others compute too, the cores are taken, and handing over would only cost.
-    """
-
-    def run(begin: int, end: int) -> None:
-        for kernel in kernels:
-            kernel(begin, end)
-
-    with _busy.alone() as alone:
-        if _CORES == 1 or not alone or n_rows * width < _WORTH_THREADS:
-            run(0, n_rows)
-            return
-        ends = [n_rows * part // _CORES for part in range(_CORES + 1)]
-        others = [_pool().submit(run, *part) for part in pairwise(ends[1:])]
-        run(*ends[:2])
-        for done in others:
-            done.result()

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from importlib.resources import files
 from typing import Any, NamedTuple
 
@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.core import FloatArray, IntArray
+from rankloom.experts.threads import in_threads
 
 DIMENSION = 256
 N_CLASSES = 10
@@ -149,23 +150,37 @@ class WordMap:
         return WordVector(whole, largest / _QUERY_STEPS / STEPS, names)
 
 
-def map_scores(words: WordVector, looks: NDArray[np.void], rows: IntArray | None = None) -> FloatArray:
-    """The cosines of words and pictures in the space of the map; whole numbers are summed, so that no order matters."""
-    flat = looks.view(np.int8).reshape(len(looks), RECORD.itemsize)
+def look_scores(
+    words: WordVector, looks: NDArray[np.void], rows: IntArray | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """The cosines of words and pictures: in the space of the map, and with the names of their likeliest classes.
+
+    Whole numbers are summed, and names in the order of the classes, so that a picture has the same scores whatever else
+    is asked for.
+
+    Parameters
+    ----------
+    words : to compare with.
+    looks : what is kept of all pictures.
+    rows : the pictures, unless all.
+    """
     n_wanted = len(looks) if rows is None else len(rows)
     if n_wanted <= _FEW:  # to load the compiled code takes longer, which a search in the shell would wait for
-        chosen = flat if rows is None else flat[rows]
-        return np.asarray((chosen[:, :DIMENSION].astype(np.int32) @ words.map) * words.scale, np.float64)
-    from rankloom.experts._look_kernels import products
+        chosen = looks if rows is None else looks[rows]
+        products = chosen["map"].astype(np.int32) @ words.map
+        sums = np.zeros(n_wanted, np.float32)
+        for classes, weights in zip(chosen["classes"].T, chosen["weights"].T, strict=True):
+            sums += words.classes[classes] * weights
+    else:
+        from rankloom.experts._look_kernels import compared
 
-    numbers = np.arange(len(looks)) if rows is None else np.asarray(rows, np.int64)
-    return np.asarray(products(flat, words.map, numbers) * words.scale, np.float64)
-
-
-def name_scores(words: WordVector, looks: NDArray[np.void], rows: IntArray | None = None) -> FloatArray:
-    """The cosines of words and the names of the likeliest classes of pictures."""
-    chosen = looks if rows is None else looks[rows]
-    return np.asarray((words.classes[chosen["classes"]] * chosen["weights"]).sum(axis=1), np.float64)
+        products, sums = np.empty(n_wanted, np.int32), np.empty(n_wanted, np.float32)
+        numbers = np.empty(0, np.int64) if rows is None else np.ascontiguousarray(rows, np.int64)
+        flat = looks.view(np.int8).reshape(len(looks), RECORD.itemsize)
+        query = words.map.astype(np.int16)
+        parts = (flat, looks["classes"], looks["weights"], numbers, query, words.classes, products, sums)
+        in_threads([partial(compared, *parts)], n_wanted, RECORD.itemsize)
+    return np.asarray(products * words.scale, np.float64), np.asarray(sums, np.float64)
 
 
 def unit(vectors: NDArray[Any]) -> NDArray[np.float32]:

@@ -1,0 +1,169 @@
+"""The cascade of a large collection: sketches say which items all experts look at.
+
+As in paper 3 the cheap comes first and most items are left out early, by a cut-off that is learned: so many items are
+kept that nearly all of the exact top of searches by example was among them. It is checked on other searches.
+
+References
+----------
+M. Merler, R. Yan, J. R. Smith. Imbalanced RankBoost for efficiently ranking large-scale image/video collections. CVPR
+2009.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom.collection.sketches import LearnedCascade
+from rankloom.core import FloatArray, IntArray
+from rankloom.engine.encoding import EncodedQuery
+from rankloom.engine.feedback import Judgements
+from rankloom.engine.neighbors import best_rows
+from rankloom.engine.snapshot import Snapshot
+from rankloom.engine.view import near_weights
+
+LARGE = 200_000  # items beyond which searches do not look at all of them, unless asked to
+REFERENCE = 1000  # items, evenly spread, that are always looked at: they say what is usual
+_TOP = 100  # of a search, which is to be found
+_WANTED = 0.997  # share of it on the searches that are learned from
+_QUERIES = 48  # searches by example, half to learn from
+_SPARE = 1.5  # so many times the items that these needed
+_BESIDE_WORDS = 3  # times as many where words count too, for what looks less alike may be the better hit
+_MOST = 0.2  # share of the items that may be looked at; where more are needed, all are
+_PROBES = 3  # latest items marked right that say where to look; more of them do so together
+_SLOPE = 500  # nearest items by which sketches and experts are compared
+
+
+class Candidates(NamedTuple):
+    """The rows that experts look at, in ascending order, and those of them that are spread over the collection, if
+    there are such."""
+
+    rows: IntArray
+    reference: IntArray | None
+
+
+class _Probes(NamedTuple):
+    """The sketches of what is wanted, and of what is not."""
+
+    wanted: list[NDArray[np.int8]]
+    against: list[NDArray[np.int8]]
+
+
+def ready(snapshot: Snapshot, weights: Mapping[str, float]) -> LearnedCascade | None:
+    """What was learned of searches with such weights; None if nothing was, or if nothing is gained."""
+    learned = None if snapshot.sketches is None else snapshot.sketches.learned
+    if learned is None or learned.share > _MOST or snapshot.n_items > 2 * learned.n_items:
+        return None
+    return learned if near_weights(visual_weights(snapshot, weights), learned.weights) else None
+
+
+def visual_weights(snapshot: Snapshot, weights: Mapping[str, float]) -> dict[str, float]:
+    """The weights of the experts that compare pictures."""
+    return {expert.name: weights[expert.name] for expert in snapshot.experts if weights.get(expert.name, 0.0)}
+
+
+def guided(encoded: EncodedQuery, judgements: Judgements) -> bool:
+    """Whether something shows where to look: examples, or marks."""
+    return bool(encoded.query.examples or judgements.grades)
+
+
+def candidates(
+    snapshot: Snapshot,
+    learned: LearnedCascade,
+    encoded: EncodedQuery,
+    judgements: Judgements,
+    allowed: NDArray[np.bool_],
+    rest: FloatArray | None,
+    visual: Callable[[IntArray], FloatArray],
+) -> Candidates | None:
+    """The items that all experts look at; None if the query shows nothing that has a sketch.
+
+    Parameters
+    ----------
+    snapshot : the items.
+    learned : how many are looked at.
+    encoded, judgements : what is asked for, and which items were marked.
+    allowed : which items may be hits.
+    rest : what the experts that do not compare pictures say of every item; None where they say nothing.
+    visual : what the others say of some rows.
+    """
+    probes = _probes(snapshot, encoded, judgements)
+    if probes is None:
+        return None
+    spread = np.flatnonzero(snapshot.present)
+    spread = spread[:: max(1, len(spread) // REFERENCE)]
+    rows = np.flatnonzero(allowed)
+    n = max(REFERENCE, int(np.ceil(_share(learned) * snapshot.n_items)))
+    n *= 1 if rest is None else _BESIDE_WORDS
+    if len(rows) > n:
+        assert snapshot.sketches is not None
+        scores = snapshot.sketches.scores(*probes)
+        if rest is not None:
+            scores = rest + _slope(scores, spread, visual) * scores
+        rows = np.sort(best_rows(scores, rows, n))
+    return Candidates(np.union1d(rows, spread), spread)
+
+
+def _share(learned: LearnedCascade) -> float:
+    return min(1.0, _SPARE * learned.share)
+
+
+def _probes(snapshot: Snapshot, encoded: EncodedQuery, judgements: Judgements) -> _Probes | None:
+    sketches = snapshot.sketches
+    assert sketches is not None
+    probes = _Probes([], [])
+    for example in encoded.examples:
+        sketch = sketches.of_picture(example.vectors)
+        if sketch is not None:
+            (probes.wanted if example.weight > 0 else probes.against).append(sketch)
+    right = sketches.records.records[judgements.rows(right=True)]
+    probes.wanted.extend(right[-_PROBES:])
+    if len(right) > _PROBES:
+        probes.wanted.append(np.rint(right.mean(axis=0)).astype(np.int8))
+    return probes if probes.wanted or probes.against else None
+
+
+def _slope(scores: NDArray[np.float32], spread: IntArray, visual: Callable[[IntArray], FloatArray]) -> float:
+    """How much the experts say more where the score of sketches is higher by 1."""
+    rows = np.union1d(spread, best_rows(scores, np.arange(len(scores)), _SLOPE))
+    x, y = scores[rows].astype(np.float64), visual(rows)
+    x -= x.mean()
+    return max(0.0, float(x @ (y - y.mean())) / (float(x @ x) or 1.0))
+
+
+def learn(
+    snapshot: Snapshot, weights: Mapping[str, float], progress: Callable[[int, int, str], None]
+) -> LearnedCascade | None:
+    """Learn how many items must be looked at; None if there are no sketches, or too few items.
+
+    Parameters
+    ----------
+    snapshot : the items.
+    weights : of the experts.
+    progress : called with the number of searches done, of all, and a text.
+    """
+    rows = np.flatnonzero(snapshot.present)
+    if snapshot.sketches is None or len(rows) < 10 * _TOP:
+        return None
+    visual = visual_weights(snapshot, weights)
+    chosen = np.random.default_rng(0).choice(rows, _QUERIES, replace=False).tolist()
+    places = []
+    for done, query in enumerate(chosen, 1):
+        exact = snapshot.similarity(snapshot.vectors_of(query), visual)
+        scores = snapshot.sketches.scores([snapshot.sketches.records.records[query]])
+        top = best_rows(exact, rows, _TOP)
+        places.append(np.searchsorted(np.sort(-scores[rows]), -scores[top], side="right"))
+        progress(done, _QUERIES, "cascade")
+    learned, held_out = np.concatenate(places[::2]), np.concatenate(places[1::2])
+    share = float(np.quantile(learned, _WANTED, method="higher")) / len(rows)
+    found = LearnedCascade(snapshot.sketches.basis.version, snapshot.n_items, share, 0.0, visual)
+    looked_at = max(REFERENCE, _share(found) * len(rows))
+    return found._replace(agreement=float(np.mean(held_out <= looked_at)))
+
+
+def rows_of(judgements: Judgements, also: Sequence[int]) -> IntArray:
+    """Rows that are looked at whatever the sketches say: marked ones, and some more."""
+    return np.union1d(judgements.rows(), np.array([*also], dtype=np.int64))
