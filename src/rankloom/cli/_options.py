@@ -32,6 +32,10 @@ collection_option = click.option(
     help="The folder of the collection; rankloom in the user's data folder unless given.",
 )  # fmt: skip
 user_option = click.option("--user", default="", help="Whose marks: the name of a user, if there are several.")
+index_option = click.option(
+    "--index", type=click.Choice(["exact", "cascade", "faiss"]), help="Which items all experts look at: all of them, "
+    "those that sketches or FAISS propose; beyond 200,000 items those of the sketches unless given.",
+)  # fmt: skip
 set_option = click.option(
     "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter of the ranker; may be repeated."
 )
@@ -52,13 +56,13 @@ def collection_folder(given: str | None) -> str:
 
 
 @contextmanager
-def open_engine(collection: str | None, *, writes: bool = False) -> Iterator[Engine]:
+def open_engine(collection: str | None, *, writes: bool = False, index: str | None = None) -> Iterator[Engine]:
     """The engine of a collection, which is closed at the end; what was written is learned before that."""
     from rankloom.collection import Collection
     from rankloom.engine import Engine
 
     with Collection(collection_folder(collection)) as opened:
-        engine = Engine(opened)
+        engine = Engine(opened, index=index)
         yield engine
         if writes:
             engine.settle()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankloom.cli._options import collection_option, json_option, open_engine, user_option
+from rankloom.cli._options import collection_option, index_option, json_option, open_engine, user_option
 from rankloom.cli._output import emit, say, table
 from rankloom.cli._query import query_options, read_date, read_query
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 @click.option("--suggest", is_flag=True, help="Show the items whose mark would teach most instead.")
 @click.option("--explain", is_flag=True, help="Show what each expert, mark and neighbour added to the score.")
 @click.option("--above", nargs=2, type=int, metavar="A B", help="Say why item A is above item B instead.")
+@index_option
 @user_option
 @json_option
 def search(
@@ -53,6 +54,7 @@ def search(
     suggest: bool,
     explain: bool,
     above: tuple[int, int] | None,
+    index: str | None,
     user: str,
     as_json: bool,
     **asked: Any,
@@ -73,7 +75,7 @@ def search(
     from rankloom.engine import SearchOptions
 
     query = read_query(**asked, folder=folder, kind=kind, after=after, before=before, has_text=has_text)
-    with open_engine(collection) as engine:
+    with open_engine(collection, index=index) as engine:
         options = SearchOptions(
             user=user, diffusion=not no_diffusion, feedback=not no_marks, explain=explain, collapse=collapse,
             diversity=diversity, method=method,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from rankloom.cli._options import collection_option, open_engine
+from rankloom.cli._options import collection_option, index_option, open_engine
 from rankloom.cli._output import PrintableFormatter, say
 
 
@@ -28,6 +28,7 @@ from rankloom.cli._output import PrintableFormatter, say
 @click.option("--read-only", is_flag=True, help="Refuse marks, uploads and everything else that writes.")
 @click.option("--open/--no-open", "open_page", default=False, help="Open the page in the browser.")
 @click.option("--quiet", is_flag=True, help="No line for each request.")
+@index_option
 def serve(
     collection: str | None,
     host: str,
@@ -38,6 +39,7 @@ def serve(
     read_only: bool,
     open_page: bool,
     quiet: bool,
+    index: str | None,
 ) -> None:
     """Serve the page that searches a collection and learns from marks.
 
@@ -68,5 +70,5 @@ def serve(
         if open_page:
             click.launch(address)
 
-    with open_engine(collection) as engine:
+    with open_engine(collection, index=index) as engine:
         run(engine, settings, ready)

@@ -70,8 +70,8 @@ def refined_map(collection: Collection) -> RefinedMap:
             texts = arrays["texts"].astype(np.float32) / np.float32(STEPS)
             bank = TextBank(texts, arrays["items"].astype(np.int64), float(arrays["usual"]))
         return RefinedMap(state["version"], correction, bank)
-    except (OSError, ValueError, KeyError):
-        return _NOTHING  # not there, damaged, or of another run: it is only derived, and made again by the next index
+    except Exception:  # a damaged file can fail in any way; it is only derived, and made again by the next index
+        return _NOTHING
 
 
 def nearness_kind(refined: RefinedMap) -> RecordKind | None:

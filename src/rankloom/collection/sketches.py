@@ -52,8 +52,8 @@ def sketch_basis(collection: Collection) -> SketchBasis | None:
         return None
     try:
         basis = SketchBasis.from_bytes((collection.folder / SKETCH_FILE).read_bytes())
-    except (OSError, ValueError, KeyError):
-        return None  # it is only derived, and made again by the next index
+    except Exception:  # a damaged file can fail in any way; it is only derived, and made again by the next index
+        return None
     return basis if basis.version == state["version"] else None
 
 

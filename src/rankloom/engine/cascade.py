@@ -17,13 +17,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.collection.sketches import LearnedCascade
+from rankloom.collection import Collection
+from rankloom.collection.sketches import LearnedCascade, store_cascade
 from rankloom.core import FloatArray, IntArray
 from rankloom.engine.encoding import EncodedQuery
 from rankloom.engine.feedback import Judgements
 from rankloom.engine.neighbors import best_rows
 from rankloom.engine.snapshot import Snapshot
-from rankloom.engine.view import near_weights
+from rankloom.engine.view import View, near_weights
 
 LARGE = 200_000  # items beyond which searches do not look at all of them, unless asked to
 REFERENCE = 1000  # items, evenly spread, that are always looked at: they say what is usual
@@ -162,6 +163,15 @@ def learn(
     found = LearnedCascade(snapshot.sketches.basis.version, snapshot.n_items, share, 0.0, visual)
     looked_at = max(REFERENCE, _share(found) * len(rows))
     return found._replace(agreement=float(np.mean(held_out <= looked_at)))
+
+
+def bring_up_to_date(collection: Collection, view: View, progress: Callable[[int, int, str], None]) -> None:
+    """Learn again how many items must be looked at, if the weights have moved or items have come."""
+    snapshot = view.snapshot
+    if ready(snapshot, view.weights) is None and not collection.read_only:
+        learned = learn(snapshot, view.weights, progress)
+        if learned is not None and (snapshot.sketches is None or learned != snapshot.sketches.learned):
+            store_cascade(collection, learned)
 
 
 def rows_of(judgements: Judgements, also: Sequence[int]) -> IntArray:

@@ -20,7 +20,7 @@ _ROUNDS = 8
 _PER_CELL = 40  # items of the sample that centers are learned from
 _BLOCK = 20_000
 _ROWS = 256  # that are compared at once
-LOOKED_INTO = 16  # cells around that of an item
+LOOKED_INTO = 40  # cells around that of an item
 
 
 class Cells:

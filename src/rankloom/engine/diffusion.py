@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from rankloom.collection import Collection
 from rankloom.collection.graph_file import StoredGraph, graph_stamp, load_graph, save_graph
 from rankloom.core import FloatArray, IntArray
-from rankloom.engine.index import FaissIndex
-from rankloom.engine.neighbors import RESOLUTION, NeighborGraph, best_rows, build_graph
+from rankloom.engine.cells import Cells
+from rankloom.engine.neighbors import RESOLUTION, NeighborGraph, best_rows, build_graph, build_graph_among
 from rankloom.engine.snapshot import Snapshot
 from rankloom.engine.view import View, near_weights
 
@@ -23,14 +23,16 @@ NEAREST = 10  # neighbors of an item; also where a plain query enters the graph:
 JUDGED = 30  # where a query with marks enters it: its scores are surer
 FEWEST = 3 * NEAREST  # items below which a graph says nothing
 _AT_ONCE = 4_000_000  # pairs of items that a search may compare to bring the graph up to date
-_EXACT = 100_000  # items whose graph is exact; beyond, neighbors are looked for among candidates
-_CANDIDATES = 300
+EXACT = 20_000  # items whose graph is exact; beyond, neighbors are looked for among candidates
+LOCAL = 100_000  # items beyond which scores are diffused only near the items that they start from
+_CANDIDATES = 100
 
 
 class Diffused(NamedTuple):
-    r"""Scores that were diffused over the graph, \(f = y + \alpha S f\), beside what was there before.
+    r"""Scores that were diffused over the graph, \(g = y + \alpha S f\), beside what was there before.
 
-    The total is `own * scores + f`; y is `share * (scores - floor)` where `inside`, else 0. `operator` is S.
+    The total is `own * scores + g`; y is `share * (scores - floor)` where `inside`, else 0. `operator` is S. In a large
+    collection f is only about g, otherwise they are equal.
     """
 
     total: FloatArray
@@ -72,10 +74,13 @@ def diffuse_scores(
     start[nearest] = np.maximum(scores[nearest] - floor, 0.0) * share
     if barred is not None:
         start[barred] = 0.0
-    f = graph.diffuse(start, ALPHA, operator=operator)
+    if len(scores) > LOCAL:
+        f, g = graph.diffuse_nearby(start, ALPHA, operator=operator)
+    else:
+        f = g = graph.diffuse(start, ALPHA, operator=operator)
     size = float(np.abs(scores[rows]).max()) or 1.0
     own = 1.0 if judged else 1e-6 / size
-    return Diffused(own * scores + f, f, start > 0, share, floor, own, operator)
+    return Diffused(own * scores + g, f, start > 0, share, floor, own, operator)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,13 +170,8 @@ class Diffusion:
                 if known is not None and current is not None and current.snapshot is snapshot:
                     return current
             made_with = dict(weights) if known is None else known.weights
-            graph = build_graph(
-                _similarity(snapshot, made_with),
-                snapshot.present,
-                NEAREST,
-                known=None if known is None else NeighborGraph(known.ids, known.similarities),
-                progress=progress,
-            )
+            earlier = None if known is None else NeighborGraph(known.ids, known.similarities)
+            graph = _built(snapshot, made_with, earlier, progress)
             stored = StoredGraph(graph.ids, graph.similarities, made_with, _versions(snapshot), RESOLUTION)
             current = _Current(snapshot, stored, graph, graph.operator())
             with self._lock:
@@ -215,19 +215,27 @@ def _versions(snapshot: Snapshot) -> dict[str, str]:
     return {name: f"{versions[name]} {sorted(snapshot.scales[name].items())}" for name in snapshot.vectors}
 
 
-def _similarity(snapshot: Snapshot, weights: Mapping[str, float]) -> Callable[[int], NDArray[Any]]:
-    """The similarities of all items to one; of a very large collection, to candidates that FAISS proposes."""
-    index: FaissIndex | None = None
-    if snapshot.n_items > _EXACT and "semantic" in snapshot.vectors:
-        index = FaissIndex(snapshot.vectors["semantic"])
+def _built(
+    snapshot: Snapshot,
+    weights: Mapping[str, float],
+    known: NeighborGraph | None,
+    progress: Callable[[int, int, str], None],
+) -> NeighborGraph:
+    """The graph: exact, or in a large collection by the items whose sketches are nearest."""
+    present = snapshot.present
+    if snapshot.n_items <= EXACT or snapshot.sketches is None:
 
-    def similarity(row: int) -> NDArray[Any]:
-        vectors = snapshot.vectors_of(row)
-        rows = None if index is None else index.candidates([vectors], _CANDIDATES)
-        if rows is None:
-            return snapshot.similarity(vectors, weights)
-        column = np.full(snapshot.n_items, -np.inf, dtype=np.float32)
-        column[rows] = snapshot.similarity(vectors, weights, rows)
-        return column
+        def similarity(row: int) -> NDArray[Any]:
+            return snapshot.similarity(snapshot.vectors_of(row), weights)
 
-    return similarity
+        return build_graph(similarity, present, NEAREST, known=known, progress=progress)
+
+    def candidates(rows: IntArray) -> Iterator[tuple[int, IntArray]]:
+        assert snapshot.sketches is not None
+        if len(rows):
+            yield from Cells(np.asarray(snapshot.sketches.records.records)).near(rows, _CANDIDATES)
+
+    def similarities(row: int, rows: IntArray) -> NDArray[Any]:
+        return snapshot.similarity(snapshot.vectors_of(row), weights, rows)
+
+    return build_graph_among(candidates, similarities, present, NEAREST, known=known, progress=progress)

@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom._io import replaced
+from rankloom.collection import Collection
 from rankloom.core import IntArray
 
 _FLAT = 20_000  # items up to which all are compared
 _BLOCK = 50_000
+_GROWN = 1.1  # so many times the items: the file is written anew
 
 
 class Index(Protocol):
@@ -129,6 +131,64 @@ class FaissIndex:
         index._index = _faiss().read_index(str(path))
         index.n_probe = int(getattr(index._index, "nprobe", 0))
         return index
+
+
+class StoredFaissIndex:
+    """A FAISS index that a collection keeps as a file: made by the first search that needs it, then only extended.
+
+    Parameters
+    ----------
+    collection : whose.
+    descriptor : whose vectors candidates are near by.
+    """
+
+    def __init__(self, collection: Collection, descriptor: str = "semantic"):
+        _faiss()  # without it nothing begins
+        self._collection, self.descriptor = collection, descriptor
+        self._index: FaissIndex | None = None
+
+    def grow(self, vectors: Mapping[str, NDArray[Any]]) -> None:
+        """Take in the items that are new; make or read the index first."""
+        if self.descriptor not in vectors:
+            raise ValueError(f"FAISS proposes items by {self.descriptor!r}, which this collection has no vectors of")
+        stored = vectors[self.descriptor]
+        if self._index is None:
+            self._index = self._read(len(stored)) or FaissIndex(stored, self.descriptor)
+        before = len(self._index)
+        self._index.grow(vectors)
+        if not self._file.is_file() or len(self._index) > _GROWN * before:
+            self._write()
+
+    def candidates(self, examples: Sequence[Mapping[str, NDArray[Any]]], n: int) -> IntArray | None:
+        """The n nearest items of every example; None if no example has the descriptor."""
+        return None if self._index is None else self._index.candidates(examples, n)
+
+    @property
+    def _file(self) -> Path:
+        versions = {stored.name: stored.version for stored in self._collection.descriptors()}
+        return self._collection.folder / f"{self.descriptor}-{versions[self.descriptor]}.faiss"
+
+    def _read(self, n_items: int) -> FaissIndex | None:
+        """What is stored, if it can be read and is of no other items; it is only derived."""
+        try:
+            index = FaissIndex.load(self._file, self.descriptor)
+        except (OSError, RuntimeError):
+            return None
+        return index if len(index) <= n_items else None
+
+    def _write(self) -> None:
+        if self._index is not None and not self._collection.read_only:
+            self._index.save(self._file)
+
+
+INDEXES = ("exact", "cascade", "faiss")
+
+
+def make_index(name: Index | str | None, collection: Collection) -> Index | str | None:
+    """The index of a name; "exact" and "cascade" are built into searching."""
+    if isinstance(name, str) and name not in INDEXES:
+        raise ValueError(f"unknown index {name!r}; known are {', '.join(INDEXES)}")
+    return StoredFaissIndex(collection) if name == "faiss" else name
 
 
 def _unit(rows: NDArray[Any]) -> NDArray[np.float32]:

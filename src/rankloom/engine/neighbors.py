@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -88,6 +88,39 @@ class NeighborGraph:
             raise ValueError("the diffusion did not converge; take a smaller alpha")
         return np.asarray(diffused, dtype=np.float64)
 
+    def diffuse_nearby(
+        self, start: FloatArray, alpha: float = 0.9, *, operator: csr_array | None = None, least: float = 5e-5
+    ) -> tuple[FloatArray, FloatArray]:
+        r"""About the same, but only items near those where y is above 0 are looked at: scores f, and g = y + alpha S f.
+
+        By pushing: while an item's residual is above `least` times the largest of y, it is added to its score and
+        handed on to its neighbors. What is left is the difference of g and f, so that g is exact given f.
+
+        Parameters
+        ----------
+        start, alpha, operator : as for `diffuse`; no entry of `start` may be negative.
+        least : the residual, relative to the largest of y, below which nothing is handed on.
+
+        References
+        ----------
+        R. Andersen, F. Chung, K. Lang. Local graph partitioning using PageRank vectors. FOCS 2006.
+        """
+        from rankloom.engine import _kernels
+
+        S = self.operator() if operator is None else operator
+        f, residual = np.zeros(len(start)), np.zeros(len(start))
+        limit = least * float(start.max(initial=0.0))
+        rows = np.flatnonzero(start)
+        _kernels.diffuse_nearby(S.indptr, S.indices, S.data, float(alpha), start, rows, limit, f, residual)
+        return f, f + residual
+
+
+Progress = Callable[[int, int, str], None]
+
+
+def _quiet(done: int, total: int, text: str) -> None:
+    """No progress."""
+
 
 def build_graph(
     similarities_of: Callable[[int], NDArray[Any]],
@@ -95,7 +128,7 @@ def build_graph(
     k: int = 10,
     *,
     known: NeighborGraph | None = None,
-    progress: Callable[[int, int, str], None] = lambda done, total, text: None,
+    progress: Progress = _quiet,
 ) -> NeighborGraph:
     """The exact k nearest neighbors of every item that has a file, the same whatever was known before.
 
@@ -103,8 +136,7 @@ def build_graph(
 
     Parameters
     ----------
-    similarities_of : the similarity of all items to one, of the size of 1; symmetric. -inf keeps an item out, where a
-        choice of candidates was made before; the graph is as good as that choice then.
+    similarities_of : the similarity of all items to one, of the size of 1; symmetric.
     present : which items count.
     k : how many neighbors.
     known : an earlier graph of the first items: only new items are asked for, and items that lost a neighbor.
@@ -115,6 +147,34 @@ def build_graph(
     >>> points = np.array([0.0, 1.0, 1.5, 9.0])
     >>> build_graph(lambda item: -np.abs(points - points[item]), np.ones(4, dtype=bool), 2).ids.tolist()
     [[1, 2], [2, 0], [1, 0], [2, 1]]
+    """
+    everything = np.arange(len(present))
+    return build_graph_among(
+        lambda rows: ((row, everything) for row in rows.tolist()),
+        lambda row, _: similarities_of(row),
+        present,
+        k,
+        known=known,
+        progress=progress,
+    )
+
+
+def build_graph_among(
+    candidates_of: Callable[[IntArray], Iterable[tuple[int, IntArray]]],
+    similarities_of: Callable[[int, IntArray], NDArray[Any]],
+    present: NDArray[np.bool_],
+    k: int = 10,
+    *,
+    known: NeighborGraph | None = None,
+    progress: Progress = _quiet,
+) -> NeighborGraph:
+    """The same where neighbors are looked for among candidates; the graph is as good as their choice.
+
+    Parameters
+    ----------
+    candidates_of : for some items, in any order, each with the rows that may be its neighbors, in ascending order.
+    similarities_of : the similarity of some rows to one.
+    present, k, known, progress : as in `build_graph`.
     """
     n = len(present)
     ids: NDArray[Any] = np.full((n, k), -1, dtype=np.int32)
@@ -127,14 +187,15 @@ def build_graph(
     ids[~present], best[~present] = -1, -np.inf
     ids[todo], best[todo] = -1, -np.inf
     asked = np.flatnonzero(todo)
-    for done, item in enumerate(asked.tolist(), 1):
-        similarity = _rounded(np.where(present, similarities_of(item), -np.inf))
-        similarity[item] = -np.inf
+    for done, (item, rows) in enumerate(candidates_of(asked), 1):
+        similarity = np.where(present[rows], _rounded(similarities_of(item, rows)), -np.inf)
+        similarity[rows == item] = -np.inf
         nearest = best_rows(similarity, np.flatnonzero(np.isfinite(similarity)), k)
-        ids[item, : len(nearest)], best[item, : len(nearest)] = nearest, similarity[nearest]
-        before_last = (similarity > best[:, -1]) | ((similarity == best[:, -1]) & (item < ids[:, -1]))
-        closer = np.flatnonzero(present & ~todo & before_last)
-        _enter(ids, best, closer, item, similarity[closer])
+        ids[item, : len(nearest)], best[item, : len(nearest)] = rows[nearest], similarity[nearest]
+        last, last_id = best[rows, -1], ids[rows, -1]
+        before_last = (similarity > last) | ((similarity == last) & (item < last_id))
+        closer = np.flatnonzero(present[rows] & ~todo[rows] & before_last)
+        _enter(ids, best, rows[closer], item, similarity[closer])
         if done % 50 == 0:
             progress(done, len(asked), "neighbours")
     return NeighborGraph(ids, best)

@@ -14,13 +14,14 @@ from rankloom.collection.marks import marks
 from rankloom.collection.query import Query
 from rankloom.collection.verify import unsound_vectors
 from rankloom.core import FloatArray, IntArray, Remembered
+from rankloom.engine import cascade
 from rankloom.engine.arrangement import Arranged, Arrangement
 from rankloom.engine.cutoff import LOOKED_AT, suggest_cutoff
 from rankloom.engine.diffusion import Diffusion
 from rankloom.engine.encoding import ExampleEncoder
 from rankloom.engine.explanation import Explanation
 from rankloom.engine.feedback import Judgements, RelevanceFeedback, mark_offsets
-from rankloom.engine.index import Index
+from rankloom.engine.index import Index, make_index
 from rankloom.engine.models import load_scorer
 from rankloom.engine.neighbors import NeighborGraph
 from rankloom.engine.options import SearchOptions
@@ -44,7 +45,7 @@ class Pipeline:
         self.encoder = ExampleEncoder(collection)
         self.weights = WeightSource(collection, self.snapshots, self.encoder, weights)
         distances = Distances()
-        self.scoring = Scoring(distances, index)
+        self.scoring = Scoring(distances, make_index(index, collection))
         self.similarities = Similarities(distances)
         self.feedback = RelevanceFeedback(self.similarities)
         self.diffusion = Diffusion(collection)
@@ -173,6 +174,7 @@ class Pipeline:
         """Bring what is learned and derived up to date on disk; the neighbor graph is returned."""
         store_learned(self._collection)
         self.weights.settle(store=True)
+        cascade.bring_up_to_date(self._collection, self.view(), progress)
         return self.diffusion.build(self.view(), progress)
 
     def listed(self, query: Query, k: int, options: SearchOptions) -> Results:
