@@ -30,6 +30,11 @@ def enlarge(source: Path, target: Path, n_items: int, preset: str = "fast") -> N
         _write_rows(small, large, kept, n_items)
 
 
+def parents(n_source: int, n_items: int) -> np.ndarray:
+    """The item of the source that each item has most of."""
+    return np.concatenate([first for first, _, _, _ in _mixtures(n_source, n_items)])
+
+
 def _write_vectors(small: Collection, target: Path, descriptor: StoredDescriptor, n_items: int) -> None:
     rows = np.asarray(small.vectors(descriptor.name), np.float32)
     noise = np.random.default_rng(1).normal(1.0, NOISE, (_TABLE, descriptor.dimension)).astype(np.float32)
@@ -51,7 +56,7 @@ def _mixtures(n: int, n_items: int) -> Iterator[tuple[np.ndarray, np.ndarray, np
     for begin in range(0, n_items, BLOCK):
         size = min(BLOCK, n_items - begin)
         first, second = rng.integers(0, n, (2, size))
-        share = rng.uniform(0.5, 1.0, (size, 1)).astype(np.float32)
+        share = rng.uniform(0.5, 0.8, (size, 1)).astype(np.float32)
         at = rng.integers(0, 2**31, size)
         itself = np.arange(begin, begin + size)
         original = itself < n

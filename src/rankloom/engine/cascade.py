@@ -11,8 +11,8 @@ M. Merler, R. Yan, J. R. Smith. Imbalanced RankBoost for efficiently ranking lar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +21,12 @@ from rankloom.collection import Collection
 from rankloom.collection.sketches import LearnedCascade, store_cascade
 from rankloom.core import FloatArray, IntArray
 from rankloom.engine.encoding import EncodedQuery
-from rankloom.engine.feedback import Judgements
+from rankloom.engine.feedback import Judgements, fit_feedback
 from rankloom.engine.neighbors import best_rows
+from rankloom.engine.sketches import Sketches
 from rankloom.engine.snapshot import Snapshot
 from rankloom.engine.view import View, near_weights
+from rankloom.experts.sketches import sketch_scores
 
 LARGE = 200_000  # items beyond which searches do not look at all of them, unless asked to
 REFERENCE = 1000  # items, evenly spread, that are always looked at: they say what is usual
@@ -32,9 +34,11 @@ _TOP = 100  # of a search, which is to be found
 _WANTED = 0.997  # share of it on the searches that are learned from
 _QUERIES = 48  # searches by example, half to learn from
 _SPARE = 1.5  # so many times the items that these needed
-_BESIDE_WORDS = 3  # times as many where words count too, for what looks less alike may be the better hit
+_LESS_SURE = 3  # times as many where words count too, for what looks less alike may be the better hit
 _MOST = 0.2  # share of the items that may be looked at; where more are needed, all are
 _PROBES = 3  # latest items marked right that say where to look; more of them do so together
+_FINER = 4  # times as many are compared with all marks, of which the best are looked at
+_MARKS = 30  # latest marks that they are compared with
 _SLOPE = 500  # nearest items by which sketches and experts are compared
 
 
@@ -98,14 +102,19 @@ def candidates(
     spread = spread[:: max(1, len(spread) // REFERENCE)]
     rows = np.flatnonzero(allowed)
     n = max(REFERENCE, int(np.ceil(_share(learned) * snapshot.n_items)))
-    n *= 1 if rest is None else _BESIDE_WORDS
+    n *= 1 if rest is None else _LESS_SURE
     if len(rows) > n:
         assert snapshot.sketches is not None
-        scores = snapshot.sketches.scores(*probes)
+        scores: NDArray[Any] = snapshot.sketches.scores(*probes)
         if rest is not None:
             scores = rest + _slope(scores, spread, visual) * scores
-        rows = np.sort(best_rows(scores, rows, n))
-    return Candidates(np.union1d(rows, spread), spread)
+        nearest = best_rows(scores, rows, n)
+        if judgements.n_marks:  # what the marks say by sketches alone is not sure enough: both choose
+            finer = together(snapshot.n_items, best_rows(scores, rows, _FINER * n), judgements.rows())
+            scores = _following(snapshot.sketches, encoded, judgements, scores, finer)
+            nearest = np.concatenate([nearest, best_rows(scores, finer[allowed[finer]], n)])
+        rows = nearest
+    return Candidates(together(snapshot.n_items, rows, spread), spread)
 
 
 def _share(learned: LearnedCascade) -> float:
@@ -127,9 +136,28 @@ def _probes(snapshot: Snapshot, encoded: EncodedQuery, judgements: Judgements) -
     return probes if probes.wanted or probes.against else None
 
 
+def _following(
+    sketches: Sketches, encoded: EncodedQuery, judgements: Judgements, scores: NDArray[Any], rows: IntArray
+) -> FloatArray:
+    """The scores of some rows as the marks will change them, by sketches instead of all experts."""
+    known = sketches.records.records[rows]
+
+    def similarity(sketch: NDArray[np.int8]) -> NDArray[np.float32]:
+        return sketch_scores(known, sketches.basis.scale, [sketch], [])
+
+    def columns(items: list[int]) -> list[NDArray[np.float32]]:
+        return [similarity(sketches.records.records[item - 1]) for item in items]
+
+    examples = (sketches.of_picture(example.vectors) for example in encoded.examples if example.weight > 0)
+    near = [similarity(sketch) for sketch in examples if sketch is not None]
+    example = np.asarray(np.mean(near, axis=0), np.float32) if near else None
+    model = fit_feedback(judgements, np.asarray(scores, np.float64), columns, example, most=_MARKS, rows=rows)
+    return model.scores(np.asarray(scores, np.float64))
+
+
 def _slope(scores: NDArray[np.float32], spread: IntArray, visual: Callable[[IntArray], FloatArray]) -> float:
     """How much the experts say more where the score of sketches is higher by 1."""
-    rows = np.union1d(spread, best_rows(scores, np.arange(len(scores)), _SLOPE))
+    rows = together(len(scores), spread, best_rows(scores, np.arange(len(scores)), _SLOPE))
     x, y = scores[rows].astype(np.float64), visual(rows)
     x -= x.mean()
     return max(0.0, float(x @ (y - y.mean())) / (float(x @ x) or 1.0))
@@ -174,6 +202,13 @@ def bring_up_to_date(collection: Collection, view: View, progress: Callable[[int
             store_cascade(collection, learned)
 
 
-def rows_of(judgements: Judgements, also: Sequence[int]) -> IntArray:
-    """Rows that are looked at whatever the sketches say: marked ones, and some more."""
-    return np.union1d(judgements.rows(), np.array([*also], dtype=np.int64))
+def together(n_items: int, *parts: IntArray) -> IntArray:
+    """The rows of several parts, in ascending order.
+
+    >>> together(9, np.array([7, 2]), np.array([2, 5])).tolist()
+    [2, 5, 7]
+    """
+    inside = np.zeros(n_items, dtype=bool)
+    for rows in parts:
+        inside[rows] = True
+    return np.flatnonzero(inside)

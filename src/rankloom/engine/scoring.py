@@ -105,7 +105,8 @@ class Scoring:
             fused = self._fused(request.encoded, snapshot, request.scorer, phi)
             base = BaseScores(phi, request.scorer.scores(phi) if fused is None else fused)
         else:
-            rows = np.union1d(chosen.rows, cascade.rows_of(request.judgements, request.also))
+            also: IntArray = np.array([*request.also], dtype=np.int64)
+            rows = cascade.together(snapshot.n_items, chosen.rows, request.judgements.rows(), also)
             of_rows = request.scorer.scores(_some(snapshot, request.encoded, phi, rows))
             scores = np.full(snapshot.n_items, float(of_rows.min(initial=0.0)))
             scores[rows] = of_rows

@@ -78,8 +78,11 @@ def learn_basis(vectors: NDArray[Any]) -> SketchBasis:
     roots = rooted(vectors)
     mean = roots.mean(axis=0)
     centered = roots - mean
-    _, directions = np.linalg.eigh(centered.T @ centered)
-    directions = directions[:, ::-1][:, :DIMENSION]
+    from scipy.sparse.linalg import eigsh  # of so many directions few are wanted
+
+    width = roots.shape[1]
+    _, directions = eigsh(centered.T @ centered, DIMENSION, v0=np.ones(width, np.float32))
+    directions = directions[:, ::-1]
     largest = float(np.quantile(np.abs(centered @ directions), _CUT)) or 1.0
     basis = SketchBasis(mean, np.ascontiguousarray(directions * (_LARGEST / largest), np.float32), 1.0)
     sketches = basis.sketches(vectors).astype(np.float32)
