@@ -16,7 +16,8 @@ from rankloom.engine.columns import Columns, PartialColumns
 from rankloom.engine.encoding import EncodedQuery
 from rankloom.engine.snapshot import Snapshot
 from rankloom.engine.view import View
-from rankloom.experts.distances import DISTANCES, all_distances_of
+from rankloom.experts import FOUR
+from rankloom.experts.distances import all_distances_of
 
 CACHE_BYTES = 64 * 2**20
 FEWEST = 4  # queries whose distances must fit, or none are kept
@@ -163,7 +164,7 @@ class Distances:
         self, snapshot: Snapshot, name: Hashable, vectors: Mapping[str, NDArray[Any]]
     ) -> dict[str, NDArray[np.float32]] | None:
         """All distances of all items to an example by descriptor; None where too few would fit."""
-        size = 4 * len(DISTANCES) * max(1, snapshot.n_items) * max(1, len(snapshot.vectors))
+        size = 4 * len(FOUR) * max(1, snapshot.n_items) * max(1, len(snapshot.vectors))
         if FEWEST * size > CACHE_BYTES:
             return None
         self._known.size = CACHE_BYTES // size
@@ -172,6 +173,6 @@ class Distances:
         if known is None:
             names = [descriptor for descriptor in snapshot.vectors if descriptor in vectors]
             described = [(vectors[descriptor], snapshot.vectors[descriptor]) for descriptor in names]
-            known = dict(zip(names, all_distances_of(described), strict=True)) if names else {}
+            known = dict(zip(names, all_distances_of(described, n=len(FOUR)), strict=True)) if names else {}
             self._known.put(key, known)
         return known

@@ -63,7 +63,7 @@ class LabeledCollection:
         described = [(np.asarray(stored[row], np.float32), stored) for stored in self.vectors.values()]
         parts = [
             np.exp(-distances[:, _FOUR] / self.scales[name][_FOUR].astype(np.float32))
-            for name, distances in zip(self.vectors, all_distances_of(described, rows), strict=True)
+            for name, distances in zip(self.vectors, all_distances_of(described, rows, len(FOUR)), strict=True)
         ]
         return np.concatenate(parts, axis=1)
 

@@ -159,6 +159,16 @@ def _sums(query, query_codes):
 
 
 @njit(cache=True, error_model="numpy")
+def _norm(query, query_codes):
+    """The squared norm of a query, as `_sums` has it, where four distances are wanted."""
+    if len(query_codes):
+        _, _, _, norm, _ = _sums_without_least(query_codes, query)
+        return norm
+    norm, _ = _sums(query, query_codes)
+    return norm
+
+
+@njit(cache=True, error_model="numpy")
 def _cosine(product, norm, query_norm):
     length = np.sqrt(norm * query_norm)
     unit = np.float32(1.0)
@@ -182,9 +192,21 @@ def _fetch(codes, row):
 # in vectors.
 @njit(cache=True, nogil=True, error_model="numpy")
 def fused(codes, wanted, everything, query, query_codes, out, begin, end):
-    """Fill the entries of `out` from begin to end with the distances of the wanted rows."""
-    query_norm, query_total = _sums(query, query_codes)
+    """Fill the entries of `out` from begin to end with the distances of the wanted rows: five, or the first four."""
     fetch, ahead = everything and len(query) >= WIDE, AHEAD // len(query) + 1
+    if out.shape[1] == 4:
+        query_norm = _norm(query, query_codes)
+        for i in range(begin, end):
+            if fetch:
+                _fetch(codes, i + ahead)
+            row = codes[i] if everything else codes[wanted[i]]
+            city, squares, product, norm, chi = _sums_without_least(row, query)
+            out[i, 0] = city
+            out[i, 1] = np.sqrt(squares)
+            out[i, 2] = _cosine(product, norm, query_norm)
+            out[i, 3] = chi
+        return
+    query_norm, query_total = _sums(query, query_codes)
     for i in range(begin, end):
         if fetch:
             _fetch(codes, i + ahead)
@@ -260,10 +282,7 @@ def _distances(codes, rows, query, query_codes, out, fetch):
 @njit(cache=True, nogil=True, error_model="numpy")
 def _distances_without_least(codes, rows, query, query_codes, out, fetch):
     """The same without the fifth distance."""
-    if len(query_codes):
-        _, _, _, query_norm, _ = _sums_without_least(query_codes, query)
-    else:
-        query_norm, _ = _sums(query, query_codes)
+    query_norm = _norm(query, query_codes)
     ahead = AHEAD // len(query) + 1
     for i in range(len(rows)):
         if fetch:

@@ -74,7 +74,9 @@ DISTANCES: dict[str, Callable[[Rows, Rows], Rows]] = {
 }
 
 
-def all_distances(query: Rows, stored: Rows, rows: NDArray[np.int64] | None = None) -> NDArray[np.float32]:
+def all_distances(
+    query: Rows, stored: Rows, rows: NDArray[np.int64] | None = None, n: int = len(DISTANCES)
+) -> NDArray[np.float32]:
     """All distances of `DISTANCES` between a vector and stored half precision rows, each row read once.
 
     Rows are spread over all cores; the numbers do not depend on how many there are. Between stored rows they are
@@ -85,10 +87,11 @@ def all_distances(query: Rows, stored: Rows, rows: NDArray[np.int64] | None = No
     query : vector of d components.
     stored : array of shape (n, d), half precision, as collections keep it; it may be memory-mapped.
     rows : the numbers of the rows that are wanted; all of them unless given.
+    n : how many of the distances: all, or all but the last, which few need.
 
     Returns
     -------
-    array of shape (number of rows, 5)
+    array of shape (number of rows, n)
 
     Examples
     --------
@@ -96,18 +99,18 @@ def all_distances(query: Rows, stored: Rows, rows: NDArray[np.int64] | None = No
     >>> all_distances(np.array([0.5, 0.5]), stored).round(3).tolist()[0]
     [0.0, 0.0, 0.0, 0.0, 0.0]
     """
-    return all_distances_of([(query, stored)], rows)[0]
+    return all_distances_of([(query, stored)], rows, n)[0]
 
 
 def all_distances_of(
-    described: Sequence[tuple[Rows, Rows]], rows: NDArray[np.int64] | None = None
+    described: Sequence[tuple[Rows, Rows]], rows: NDArray[np.int64] | None = None, n: int = len(DISTANCES)
 ) -> list[NDArray[np.float32]]:
     """The distances of `all_distances` by several descriptors, each a query and stored rows, spread over cores at once.
 
     Parameters
     ----------
     described : query and stored rows of each descriptor; of equally many items.
-    rows : as in `all_distances`.
+    rows, n : as in `all_distances`.
     """
     from rankloom.experts import _kernels
 
@@ -115,7 +118,7 @@ def all_distances_of(
     calls, distances = [], []
     for query, stored in described:
         vector, vector_codes, codes = _checked(query, stored)
-        out = np.empty((len(stored) if rows is None else len(wanted), len(DISTANCES)), dtype=np.float32)
+        out = np.empty((len(stored) if rows is None else len(wanted), n), dtype=np.float32)
         calls.append(partial(_kernels.fused, codes, wanted, rows is None, vector, vector_codes, out))
         distances.append(out)
     in_threads(calls, len(distances[0]), sum(stored.shape[1] for _, stored in described))
@@ -123,7 +126,11 @@ def all_distances_of(
 
 
 def distances_between(
-    stored: Rows, queries: NDArray[np.int64], wanted: NDArray[np.int64], ends: NDArray[np.int64]
+    stored: Rows,
+    queries: NDArray[np.int64],
+    wanted: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    n: int = len(DISTANCES),
 ) -> NDArray[np.float32]:
     """The distances of `all_distances` of few stored rows to each of many others, one block below the other.
 
@@ -135,10 +142,11 @@ def distances_between(
     queries : the number of a row for each block; below 0 for a block that is not computed.
     wanted : the numbers of the rows of all blocks.
     ends : block k has the wanted rows from ends[k] to ends[k + 1].
+    n : as in `all_distances`.
     """
     from rankloom.experts import _kernels
 
-    out = np.empty((len(wanted), len(DISTANCES)), dtype=np.float32)
+    out = np.empty((len(wanted), n), dtype=np.float32)
     _kernels.fused_between(np.ascontiguousarray(stored).view(np.uint16), queries, wanted, ends, out)
     return out
 

@@ -102,8 +102,13 @@ class EncodedExample(NamedTuple):
     weight: float = 1.0
 
 
-def _scale_array(scales: Mapping[str, float]) -> NDArray[np.float32]:
-    return np.array([scales[name] for name in DISTANCES], dtype=np.float32)
+def _scale_array(scales: Mapping[str, float], n: int) -> NDArray[np.float32]:
+    return np.array([scales[name] for name in DISTANCES][:n], dtype=np.float32)
+
+
+def _n_distances(experts: Iterable[Expert]) -> int:
+    """How many of the distances are computed for some experts: the last of them few need."""
+    return max((len(FOUR), *(_COLUMN_OF[expert.distance] + 1 for expert in experts)))
 
 
 def _alone(weights: Sequence[float]) -> bool:
@@ -115,10 +120,9 @@ class _Similarities:
     """The similarities of one descriptor, by all its distances at once, of the rows asked for so far."""
 
     def __init__(
-        self, stored: NDArray[Any], examples: Sequence[tuple[NDArray[Any], float]], scales: Mapping[str, float]
+        self, stored: NDArray[Any], examples: Sequence[tuple[NDArray[Any], float]], scales: NDArray[np.float32]
     ):
-        self._stored, self._examples = stored, examples
-        self._scales = _scale_array(scales)
+        self._stored, self._examples, self._scales = stored, examples, scales
         self._alone = _alone([weight for _, weight in examples])
         self._known: NDArray[np.bool_] | None = None  # None: nothing yet, or everything
         self._values: NDArray[Any] | None = None
@@ -129,7 +133,7 @@ class _Similarities:
             self._values = self._computed(None, n)
         elif self._values is None:
             self._known = np.zeros(n, dtype=bool)
-            self._values = np.empty((n, len(DISTANCES)), dtype=np.float32)
+            self._values = np.empty((n, len(self._scales)), dtype=np.float32)
         if self._known is not None:
             missing = rows[~self._known[rows]]
             if len(missing):
@@ -142,11 +146,10 @@ class _Similarities:
 
     def _computed(self, rows: IntArray | None, n: int) -> NDArray[Any]:
         """Distances to a single example, else similarities to all of them."""
+        distances = (all_distances(vector, self._stored, rows, len(self._scales)) for vector, _ in self._examples)
         if self._alone:
-            return all_distances(self._examples[0][0], self._stored, rows)
-        similarities = (
-            np.exp(-all_distances(vector, self._stored, rows) / self._scales) for vector, _ in self._examples
-        )
+            return next(distances)
+        similarities = (np.exp(-each / self._scales) for each in distances)
         return _combined(similarities, [weight for _, weight in self._examples])
 
 
@@ -215,14 +218,14 @@ def expert_rows(
     rows : the items for each query.
     """
     dense = np.zeros((sum(map(len, rows)), len(experts)))
-    asked = _Asked([], [])
+    asked, n = _Asked([], []), _n_distances(experts)
     for descriptor in dict.fromkeys(expert.descriptor for expert in experts):
         having = [[example for example in examples if descriptor in example.vectors] for examples in queries]
         if descriptor not in stored or not any(having):
             continue
         if asked.queries != having:  # most descriptors are those of the same examples
             asked = _Asked(having, rows)
-        similarities = asked.similarities(descriptor, stored[descriptor], scales[descriptor])
+        similarities = asked.similarities(descriptor, stored[descriptor], _scale_array(scales[descriptor], n))
         places = [place for place, expert in enumerate(experts) if expert.descriptor == descriptor]
         dense[:, places] = similarities[:, [_COLUMN_OF[experts[place].distance] for place in places]]
     return dense
@@ -240,13 +243,14 @@ class _Asked:
         self._items = np.array([_row_of(example) for example in self._examples], dtype=np.int64)
         self._others = np.flatnonzero(self._items < 0).tolist()
 
-    def similarities(self, descriptor: str, stored: NDArray[Any], scales: Mapping[str, float]) -> NDArray[np.float32]:
+    def similarities(self, descriptor: str, stored: NDArray[Any], scales: NDArray[np.float32]) -> NDArray[np.float32]:
         """Those of the rows of all queries by all distances of a descriptor, one query below the other."""
-        distances = distances_between(stored, self._items, self._all_wanted, self._ends)
+        n = len(scales)
+        distances = distances_between(stored, self._items, self._all_wanted, self._ends, n)
         for place in self._others:
             vector = np.asarray(self._examples[place].vectors[descriptor])
-            distances[self._ends[place] : self._ends[place + 1]] = all_distances(vector, stored, self._wanted[place])
-        similarities: NDArray[np.float32] = np.exp(distances / -_scale_array(scales))
+            distances[self._ends[place] : self._ends[place + 1]] = all_distances(vector, stored, self._wanted[place], n)
+        similarities: NDArray[np.float32] = np.exp(distances / -scales)
         return similarities if self._alone else self._of_queries(similarities)
 
     @cached_property
@@ -262,7 +266,7 @@ class _Asked:
             place += len(examples)
             weights = [example.weight for example in examples]
             if not examples:
-                parts.append(np.zeros((len(rows), len(DISTANCES)), dtype=np.float32))
+                parts.append(np.zeros((len(rows), similarities.shape[1]), dtype=np.float32))
             else:
                 parts.append(blocks[0] if _alone(weights) else _combined(blocks, weights))
         return np.concatenate(parts)
@@ -285,5 +289,6 @@ def _shared_similarities(
         weighted = [(np.asarray(example.vectors[descriptor]), example.weight)
                     for example in examples if descriptor in example.vectors]  # fmt: skip
         if weighted and descriptor in stored:
-            shared[descriptor] = _Similarities(stored[descriptor], weighted, scales[descriptor])
+            scale = _scale_array(scales[descriptor], _n_distances(experts))
+            shared[descriptor] = _Similarities(stored[descriptor], weighted, scale)
     return shared
