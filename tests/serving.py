@@ -8,7 +8,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -27,7 +26,7 @@ from rankloom.collection import Captions, Collection, index
 from rankloom.demo import write_sample
 from rankloom.engine import Engine
 from rankloom.server import ServerSettings, create_app
-from rankloom.server.run import uvicorn_config
+from rankloom.server.run import listen, uvicorn_config
 from rankloom.server.settings import LIMITS, Rate
 from tests.building import built
 
@@ -84,7 +83,7 @@ def listening(folder: Path, **options):
     """A server in a thread of this process, with real connections: uvicorn's object, and the port."""
     options.setdefault("limits", UNLIMITED)
     settings = ServerSettings(**options)
-    with Collection(folder) as collection, socket.create_server(("127.0.0.1", 0)) as place:
+    with Collection(folder) as collection, listen("127.0.0.1", 0) as place:
         server = uvicorn.Server(uvicorn_config(create_app(Engine(collection), settings), settings))
         thread = threading.Thread(target=server.run, args=([place],))
         thread.start()

@@ -35,7 +35,7 @@ def serve(engine: Engine, settings: ServerSettings, ready: Callable[[str], None]
     """
     import uvicorn
 
-    listening = _listen(settings.host, settings.port)
+    listening = listen(settings.host, settings.port)
 
     class Server(uvicorn.Server):
         @contextmanager
@@ -83,15 +83,19 @@ def uvicorn_config(app: FastAPI, settings: ServerSettings) -> uvicorn.Config:
     )  # fmt: skip
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
     """A socket at an address; before anything else, so that a port in use is reported at once."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=2048)
+        listening = socket.create_server((host, port), family=family, backlog=2048)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise ValueError(f"port {port} is in use; stop what uses it, or serve with --port {port + 1}") from None
         raise ValueError(f"cannot listen on {host}: {os.strerror(error.errno or 0).lower()}") from None
+    # Small answers must not wait for more. Connections inherit it; asyncio would set it only for sockets that name their
+    # protocol, and the sockets of uvloop do not take it.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listening
 
 
 def address_of(host: str, port: int) -> str:
