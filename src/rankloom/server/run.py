@@ -92,8 +92,8 @@ def listen(host: str, port: int) -> socket.socket:
         if error.errno == errno.EADDRINUSE:
             raise ValueError(f"port {port} is in use; stop what uses it, or serve with --port {port + 1}") from None
         raise ValueError(f"cannot listen on {host}: {os.strerror(error.errno or 0).lower()}") from None
-    # Small answers must not wait for more. Connections inherit it; asyncio would set it only for sockets that name their
-    # protocol, and the sockets of uvloop do not take it.
+    # Small answers must not wait for more. Connections inherit it; asyncio sets it only for sockets that name their
+    # protocol, and those of uvloop do not take it.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening
 
