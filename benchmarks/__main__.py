@@ -12,7 +12,7 @@ for pool in ("OMP", "OPENBLAS", "MKL", "NUMBA", "RAYON"):
 
 SECTIONS = (
     "margin", "online", "cascade", "content_aware", "descriptors", "collection", "reading", "text", "search", "quality",
-    "words", "learning", "letor", "waiting", "large",
+    "words", "learning", "letor", "waiting", "replay", "large",
 )  # fmt: skip
 
 

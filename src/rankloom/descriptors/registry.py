@@ -73,32 +73,6 @@ DESCRIPTORS: dict[str, Descriptor] = {
 
 CLASSICAL = [name for name, descriptor in DESCRIPTORS.items() if descriptor.kind in ("histogram", "vector")]
 
-PRESETS: dict[str, list[str]] = {
-    "fast": [
-        "color_correlogram",
-        "color_layout",
-        "spatial_color_histogram",
-        "edge_histogram",
-        "hog",
-        "gist",
-        "dense_words",
-        "semantic",
-    ],
-    # Nine visual descriptors as in paper 4, none of them trained; with four distances each they make 36 experts.
-    "paper36": [
-        "hsv_histogram",
-        "color_moments",
-        "color_correlogram",
-        "color_layout",
-        "edge_histogram",
-        "hog",
-        "lbp",
-        "gabor",
-        "gist",
-    ],
-    "full": [*CLASSICAL, "semantic"],
-}
-
 
 def get_descriptor(name: str | Descriptor) -> Descriptor:
     """Return the descriptor of this name; a descriptor is returned as it is.
