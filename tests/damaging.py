@@ -24,9 +24,9 @@ def make_collection(root):
     """80 items, captions, and marks of which each has a user of its own; checkpointed and without backups."""
     pictures = write_pictures(root / "pictures", 20)
     with pytest.MonkeyPatch.context() as patch:
-        from rankloom.descriptors import registry
+        from rankloom.descriptors import PRESETS
 
-        patch.setitem(registry.PRESETS, "fast", FEW)
+        patch.setitem(PRESETS, "fast", FEW)
         with Collection(root / "c", create=True) as collection:
             index(collection, [pictures], workers=0, captions=Captions(str(pictures / "captions.csv")), ocr=False)
             for number in range(N_MARKS):

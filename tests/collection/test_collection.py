@@ -60,9 +60,9 @@ def folder(tmp_path):
 @pytest.fixture
 def few(monkeypatch):
     """Two cheap descriptors as the default preset: these tests are about storage."""
-    from rankloom.descriptors import registry
+    from rankloom.descriptors import PRESETS
 
-    monkeypatch.setitem(registry.PRESETS, "fast", FEW)
+    monkeypatch.setitem(PRESETS, "fast", FEW)
 
 
 @pytest.fixture

@@ -86,9 +86,9 @@ def test_an_older_version_is_not_changed_on_a_medium_that_can_only_be_read(tmp_p
 
 @pytest.mark.slow
 def test_a_full_disk_keeps_what_is_stored(tmp_path, monkeypatch):
-    from rankloom.descriptors import registry
+    from rankloom.descriptors import PRESETS
 
-    monkeypatch.setitem(registry.PRESETS, "fast", ["hog"])
+    monkeypatch.setitem(PRESETS, "fast", ["hog"])
     place, pictures = tmp_path / "disk", write_pictures(tmp_path / "pictures", 30, captions=False)
     place.mkdir()
     monkeypatch.setattr("rankloom.collection._writer.BATCH_ITEMS", 10)

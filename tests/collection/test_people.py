@@ -40,9 +40,9 @@ PEOPLE = np.linalg.qr(np.random.default_rng(0).normal(size=(128, 4)))[0].T  # fo
 
 @pytest.fixture
 def few(monkeypatch):
-    from rankloom.descriptors import registry
+    from rankloom.descriptors import PRESETS
 
-    monkeypatch.setitem(registry.PRESETS, "fast", FEW)
+    monkeypatch.setitem(PRESETS, "fast", FEW)
 
 
 @pytest.fixture

@@ -56,17 +56,17 @@ def write_files(folder: Path) -> None:
 @pytest.fixture
 def few(monkeypatch):
     """Two cheap descriptors: these tests are about what is read."""
-    from rankloom.descriptors import registry
+    from rankloom.descriptors import PRESETS
 
-    monkeypatch.setitem(registry.PRESETS, "fast", FEW)
+    monkeypatch.setitem(PRESETS, "fast", FEW)
 
 
 def make(root: Path) -> None:
     write_files(root / "files")
     with pytest.MonkeyPatch.context() as patch:
-        from rankloom.descriptors import registry
+        from rankloom.descriptors import PRESETS
 
-        patch.setitem(registry.PRESETS, "fast", FEW)
+        patch.setitem(PRESETS, "fast", FEW)
         with Collection(root / "c", create=True) as collection:
             report = index(collection, [root / "files"], workers=1)
             assert report.warnings == []
