@@ -532,6 +532,16 @@ class TestFaces:
             assert min(face) >= 0
             assert max(face.left + face.width, face.top + face.height) <= 1 + 1e-9
 
+    @pytest.mark.parametrize("size", [(320, 320), (300, 200), (290, 130)])
+    def test_rows_are_those_of_opencv_with_the_packaged_file(self, size: tuple[int, int]) -> None:
+        astronaut = skimage.data.astronaut()
+        picture = cv2.resize(np.hstack([astronaut, astronaut[:, ::-1]]), size, interpolation=cv2.INTER_AREA)
+        detector = cv2.FaceDetectorYN.create(str(faces.YUNET.checked()), "", size, faces.LEAST_SCORE, faces.OVERLAP)
+        expected = detector.detect(cv2.cvtColor(picture, cv2.COLOR_RGB2BGR))[1]
+        rows = np.array([row for _, row in faces.detect_with_landmarks(picture)])
+        assert len(rows) == 2
+        np.testing.assert_allclose(rows[rows[:, 0].argsort()], expected[expected[:, 0].argsort()], atol=1e-3)
+
     @pytest.mark.parametrize("shape", [(1, 1, 3), (4000, 3, 3), (15, 15, 3), (17, 4000, 3), (16, 16)])
     def test_odd_shapes_have_no_face(self, shape: tuple[int, ...]) -> None:
         assert faces.detect_faces(np.full(shape, 90, np.uint8)) == []
