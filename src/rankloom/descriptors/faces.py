@@ -65,7 +65,10 @@ def detect_with_landmarks(image: Image | Prepared) -> list[tuple[Face, NDArray[n
     if min(size) < SMALLEST:
         return []
     small = cv2.resize(rgb, size, interpolation=cv2.INTER_AREA) if scale < 1 else rgb
-    places = _separate(_candidates(small)).astype(np.float64)
+    rows = _candidates(small)
+    if not len(rows):
+        return []
+    places = _separate(rows).astype(np.float64)
     corners = np.hstack([places[:, :2], places[:, :2] + places[:, 2:4]]) / np.tile(size, 2)
     corners = np.clip(corners, 0.0, 1.0)
     boxes = np.hstack([corners[:, :2], corners[:, 2:] - corners[:, :2], places[:, -1:]])
@@ -83,6 +86,8 @@ def _candidates(rgb: Image) -> NDArray[np.float32]:
     sure = (1 + np.tanh(found[:2] / 2)) / 2  # the logistic function; this way nothing overflows
     scores = np.sqrt(sure[0] * sure[1])
     chosen = np.flatnonzero(scores > LEAST_SCORE)
+    if not len(chosen):
+        return np.zeros((0, 15), np.float32)
     numbers = found[2:, chosen]
     cell, stride = (part[..., chosen] for part in _cells(*padded.shape[:2]))
     extent = np.exp(numbers[2:4]) * stride
