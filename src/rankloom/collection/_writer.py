@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from time import monotonic
 
+import numpy as np
+
 from rankloom.collection._files import STORED, AppendFile, vector_file
 from rankloom.collection._readings import store_boxes, store_readings
 from rankloom.collection._texts import shared_texts
@@ -99,7 +101,7 @@ class Writer:
     def _append_vectors(self, items: list[DescribedItem]) -> list[tuple[str, int, int, int]]:
         blocks = []
         for stored in self._collection.descriptors() if items else ():
-            data = b"".join(as_stored(item.vectors[stored.name]) for item in items)
+            data = as_stored(np.concatenate([item.vectors[stored.name] for item in items]))
             expected = len(items) * stored.dimension * STORED.itemsize
             if len(data) != expected:
                 raise ValueError(f"vectors of {stored.name} have {len(data)} bytes instead of {expected}")
