@@ -145,6 +145,7 @@ class Describer:
         from rankloom.descriptors.tags import tags
 
         picture = prepare(image)
+        faces = detect_faces(picture)
         vectors: dict[str, NDArray[Any]] = dict(describe(picture, self._descriptors))
         phash = hash_number(np.asarray(vectors.pop("perceptual_hash"), np.float32))
         words: list[str] = []
@@ -153,7 +154,7 @@ class Describer:
             vectors["semantic"] = network.embeddings[0]
             if self.settings.tags:
                 words = [word for word, _ in tags(network.probabilities[0], synonyms=True, most=MOST_TAGS)]
-        return Description(vectors, detect_faces(picture), phash, words)
+        return Description(vectors, faces, phash, words)
 
 
 def resolve(name: str, settings: DescriberSettings) -> Any:
@@ -331,10 +332,11 @@ def _subtitles(path: str, warn: Callable[[str], None]) -> list[Cue]:
 
 def _described(image: NDArray[np.uint8], width: int, height: int, time: float | None = None) -> DescribedItem:
     assert _describer is not None
+    thumbnail = _thumbnail(image)  # first, while the pixels are in the cache
     description = _describer.describe(image)
     signed = description.phash - (1 << 64) if description.phash >= 1 << 63 else description.phash
     return DescribedItem(
-        None, None, None, width, height, None, len(description.faces), signed, _thumbnail(image), description.vectors,
+        None, None, None, width, height, None, len(description.faces), signed, thumbnail, description.vectors,
         [(word, "tag") for word in description.tags], face_boxes(description.faces, time),
         face_keys(image) if PEOPLE in _describer.settings.readers else {},
     )  # fmt: skip

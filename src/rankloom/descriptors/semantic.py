@@ -63,11 +63,13 @@ class SemanticNetwork:
         """Run the network on pictures of any sizes, `batch` at a time."""
         if not images:
             return Semantics(np.zeros((0, 1280), np.float32), np.zeros((0, 1000), np.float32))
-        parts = []
-        for start in range(0, len(images), batch):
-            pixels = np.stack([network_input(image) for image in images[start : start + batch]])
-            parts.append(self.session().run(["embedding", "probabilities"], {"pixels": pixels}))
-        embeddings, probabilities = (np.concatenate(part) for part in zip(*parts, strict=True))
+        parts = [self._run(images[start : start + batch]) for start in range(0, len(images), batch)]
+        return parts[0] if len(parts) == 1 else Semantics(*map(np.concatenate, zip(*parts, strict=True)))
+
+    def _run(self, images: Sequence[Image | Prepared]) -> Semantics:
+        inputs = [network_input(image)[None] for image in images]
+        pixels = inputs[0] if len(inputs) == 1 else np.concatenate(inputs)
+        embeddings, probabilities = self.session().run(["embedding", "probabilities"], {"pixels": pixels})
         length = np.linalg.norm(embeddings, axis=1, keepdims=True)
         return Semantics(embeddings / np.maximum(length, 1e-12), probabilities)
 
