@@ -15,7 +15,7 @@ from rankloom.collection.describing import DescribedFile, DescribedItem, as_stor
 from rankloom.media import spread_cues
 
 BATCH_ITEMS = 200
-BATCH_SECONDS = 0.5
+BATCH_SECONDS = 1.0  # of work that a kill may cost
 
 
 class Writer:
@@ -34,6 +34,7 @@ class Writer:
         self.stored = 0  # contents that were new
         self.followed = 0  # files with a content that was known: renamed, copied, touched
         self.failed = 0
+        self.video_seconds = self.video_work = 0.0  # how long new videos are, and how long they took
         self.warnings: list[tuple[str, str]] = []  # paths, and what was left out
 
     def add(self, described: DescribedFile) -> None:
@@ -97,6 +98,9 @@ class Writer:
                 self._store_file(file)
         self.items += len(items)
         self.stored += len(fresh)
+        videos = [file for file in fresh.values() if file.kind == "video"]
+        self.video_seconds += sum(max((item.end or 0.0 for item in file.items or ()), default=0.0) for file in videos)
+        self.video_work += sum(file.seconds for file in videos)
 
     def _append_vectors(self, items: list[DescribedItem]) -> list[tuple[str, int, int, int]]:
         blocks = []

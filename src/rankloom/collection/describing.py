@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -99,6 +100,7 @@ class DescribedFile:
     read: list[str] = field(default_factory=list)  # the readers that have read it
     error: str | None = None
     warnings: list[str] = field(default_factory=list)  # what was left out, though the file was read
+    seconds: float = 0.0  # that it took
 
 
 class Content(NamedTuple):
@@ -213,6 +215,7 @@ def describe_file(
     known : hashes of contents that are described already; a file with one of them is only hashed.
     alive : called every now and then with what is being done.
     """
+    began = perf_counter()
     kind = kind_of(path) or ""
     result = DescribedFile(path, kind, -1, -1)
     try:
@@ -234,6 +237,7 @@ def describe_file(
         result.error = "reading it takes more memory than a worker may have"
     except Exception as error:  # no file may stop a run; the reason is kept with it
         result.error = f"{type(error).__name__}: {reason(error)}"
+    result.seconds = perf_counter() - began
     return result
 
 
