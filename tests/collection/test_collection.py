@@ -30,6 +30,8 @@ from rankloom.collection import (
     repair,
     verify,
 )
+from rankloom.collection._writer import Writer
+from rankloom.collection.describing import DescribedFile
 from rankloom.collection.duplicates import near_pairs
 from rankloom.collection.verify import unsound_vectors
 from rankloom.datasets import read_qrels
@@ -640,6 +642,13 @@ def test_a_damaged_file_is_refused_before_it_grows(collection, folder, damage):
     assert file.read_bytes() == content
     with Collection(collection.folder) as again:
         assert index(again, workers=0).items == 1
+
+
+def test_what_took_long_is_stored_at_once(collection):
+    writer = Writer(collection)
+    writer.add(DescribedFile("film.mp4", "video", 1, 1, error="no frames", seconds=60.0))
+    assert collection.errors() == [("film.mp4", "no frames")]
+    writer.close()
 
 
 @pytest.mark.slow

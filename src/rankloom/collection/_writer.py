@@ -15,7 +15,7 @@ from rankloom.collection.describing import DescribedFile, DescribedItem, as_stor
 from rankloom.media import spread_cues
 
 BATCH_ITEMS = 200
-BATCH_SECONDS = 1.0  # of work that a kill may cost
+BATCH_SECONDS = 1.0  # of work that a kill may cost, and that a described file waits for others
 
 
 class Writer:
@@ -38,10 +38,13 @@ class Writer:
         self.warnings: list[tuple[str, str]] = []  # paths, and what was left out
 
     def add(self, described: DescribedFile) -> None:
-        """Take a file; commit if enough have come together."""
+        """Take a file; commit if enough have come together, took long, or the first has waited long."""
+        if not self._waiting:
+            self._since = monotonic()
         self._waiting.append(described)
         count = sum(len(file.items or ()) for file in self._waiting)
-        if count >= BATCH_ITEMS or monotonic() - self._since > BATCH_SECONDS:
+        work = sum(file.seconds for file in self._waiting)
+        if count >= BATCH_ITEMS or max(work, monotonic() - self._since) > BATCH_SECONDS:
             self.flush()
 
     def flush(self) -> None:
@@ -49,7 +52,6 @@ class Writer:
         if self._waiting:
             self._commit(self._waiting)
             self._waiting = []
-        self._since = monotonic()
 
     def close(self) -> None:
         """Close the files; what was not flushed is not stored."""
