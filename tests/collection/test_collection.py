@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -29,6 +30,8 @@ from rankloom.collection import (
     repair,
     verify,
 )
+from rankloom.collection._writer import Writer
+from rankloom.collection.describing import DescribedFile
 from rankloom.collection.duplicates import near_pairs
 from rankloom.collection.verify import unsound_vectors
 from rankloom.datasets import read_qrels
@@ -201,6 +204,8 @@ def test_shots_of_a_video_with_subtitles(collection, folder):
     (folder / "film.srt").write_text(f"1\n{times[0]}\nA red wall\n\n2\n{times[1]}\nThe blue sea\n")
     report = index(collection, workers=0)
     assert (report.stored, report.items) == (1, 2)
+    assert report.video_seconds == pytest.approx(6.0, abs=0.2)
+    assert 0 < report.video_work <= report.seconds
     first, second = collection.find(folder / "film.mp4")
     assert [first.kind, first.shot, second.shot] == ["shot", 0, 1]
     assert (first.width, first.height) == (640, 480)  # of the video, not of the frame that was described
@@ -524,6 +529,12 @@ def test_errors_of_the_arguments(tmp_path, folder, few):
             opened.mark("q", 5, 1.0)
 
 
+def test_index_says_how_fast_videos_are(tmp_path, few):
+    film, place = write_video(tmp_path / "film.mp4"), tmp_path / "c"
+    told = CliRunner().invoke(main, ["index", str(film), "-c", str(place), "--workers", "0", "--no-ocr", "--no-speech"])
+    assert re.search(r"0 min 2 s of video, at \d+\.\d times real time a worker", told.output)
+
+
 def test_commands(folder, tmp_path, few):
     run, place = CliRunner(), str(tmp_path / "c")
 
@@ -631,6 +642,13 @@ def test_a_damaged_file_is_refused_before_it_grows(collection, folder, damage):
     assert file.read_bytes() == content
     with Collection(collection.folder) as again:
         assert index(again, workers=0).items == 1
+
+
+def test_what_took_long_is_stored_at_once(collection):
+    writer = Writer(collection)
+    writer.add(DescribedFile("film.mp4", "video", 1, 1, error="no frames", seconds=60.0))
+    assert collection.errors() == [("film.mp4", "no frames")]
+    writer.close()
 
 
 @pytest.mark.slow

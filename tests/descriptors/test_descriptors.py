@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import cv2
@@ -214,11 +215,12 @@ class TestColor:
                 if max(abs(y - v), abs(x - u)) == distance:
                     all_[colors[y, x]] += 1
                     same[colors[y, x]] += colors[y, x] == colors[v, u]
-        np.testing.assert_allclose(color.same_at(colors, distance), same / np.maximum(all_, 1), atol=1e-12)
+        shares = color.same_shares(colors, (2, distance))[1]
+        np.testing.assert_allclose(shares, same / np.maximum(all_, 1), atol=1e-12)
 
     def test_color_correlogram(self, picture: Prepared) -> None:
         quantized = color.quantized(picture, 7, 2, 2, 4)
-        expected = np.stack([color.same_at(quantized, distance) for distance in (1, 3, 5, 7)])
+        expected = np.stack([color.same_shares(quantized, (distance,))[0] for distance in (1, 3, 5, 7)])
         np.testing.assert_allclose(color.color_correlogram(picture), (expected / expected.sum()).ravel(), atol=1e-6)
 
     def test_color_layout(self, picture: Prepared) -> None:
@@ -371,6 +373,12 @@ class TestTexture:
                 expected.append(magnitude.reshape(4, 12, 4, 12).mean((1, 3)))
         np.testing.assert_allclose(texture.gist(picture), np.ravel(expected), rtol=1e-3, atol=1e-5)
 
+    @pytest.mark.parametrize("bank", [texture.gabor_bank, texture.gist_bank])
+    def test_magnitudes_are_those_of_the_whole_transform(self, bank: Callable[[], np.ndarray]) -> None:
+        plane = np.random.default_rng(0).random(bank().shape[1:], np.float32)
+        expected = np.abs(scipy.fft.ifft2(scipy.fft.fft2(plane.astype(float)) * bank()))
+        np.testing.assert_allclose(texture._magnitudes(plane, bank), expected, atol=1e-6)
+
     def test_gist_evens_out_the_contrast(self, picture: Prepared) -> None:
         """As with prefilt.m: half the contrast changes far less than another picture does."""
         pale = Prepared((picture.square // 2 + 60).astype(np.uint8))
@@ -413,6 +421,14 @@ class TestDenseWords:
             at = np.flatnonzero(np.abs(places - (np.array(centre) + 0.5) / SIDE).max(1) < 1e-6)
             assert len(at) >= 1
             assert min(np.abs(points[k] - expected).max() for k in at) < 2e-3  # OpenCV's angles are near
+
+    def test_crossings_alone_have_the_votes_of_all_pixels(self, picture: Prepared) -> None:
+        votes = dense._direction_votes(picture.gray.astype(np.float32) / 255)
+        few, all_pixels = dense._grid(SIDE, 8, 8), dense._grid(SIDE, 8, 1)
+        assert few.lines is not None
+        assert all_pixels.lines is None
+        everywhere = dense._shared(votes, all_pixels).reshape(SIDE, SIDE, 8)
+        np.testing.assert_allclose(dense._shared(votes, few), everywhere[::8, ::8].reshape(-1, 8), atol=1e-6)
 
     def test_nearest_word_in_its_cell(self, picture: Prepared) -> None:
         words = dense._vocabulary()
@@ -531,6 +547,16 @@ class TestFaces:
         for face in faces.detect_faces(left_half):
             assert min(face) >= 0
             assert max(face.left + face.width, face.top + face.height) <= 1 + 1e-9
+
+    @pytest.mark.parametrize("size", [(320, 320), (300, 200), (290, 130)])
+    def test_rows_are_those_of_opencv_with_the_packaged_file(self, size: tuple[int, int]) -> None:
+        astronaut = skimage.data.astronaut()
+        picture = cv2.resize(np.hstack([astronaut, astronaut[:, ::-1]]), size, interpolation=cv2.INTER_AREA)
+        detector = cv2.FaceDetectorYN.create(str(faces.YUNET.checked()), "", size, faces.LEAST_SCORE, faces.OVERLAP)
+        expected = detector.detect(cv2.cvtColor(picture, cv2.COLOR_RGB2BGR))[1]
+        rows = np.array([row for _, row in faces.detect_with_landmarks(picture)])
+        assert len(rows) == 2
+        np.testing.assert_allclose(rows[rows[:, 0].argsort()], expected[expected[:, 0].argsort()], atol=1e-3)
 
     @pytest.mark.parametrize("shape", [(1, 1, 3), (4000, 3, 3), (15, 15, 3), (17, 4000, 3), (16, 16)])
     def test_odd_shapes_have_no_face(self, shape: tuple[int, ...]) -> None:

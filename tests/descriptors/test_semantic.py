@@ -188,7 +188,7 @@ class TestNetwork:
         assert file.stat().st_mtime_ns == before
 
     def test_default_cache(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-        from rankloom.descriptors.semantic import default_cache
+        from rankloom.descriptors._cache import default_cache
 
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
         assert default_cache() == tmp_path / "rankloom"

@@ -98,6 +98,9 @@ def _show_report(report: IndexReport, folder: str, with_captions: bool) -> None:
         f"name, {report.removed:,} gone, {report.unchanged:,} unchanged, {report.failed:,} could not be read; "
         f"{report.seconds:.1f} s -> {folder}"
     )
+    if report.video_work:
+        length, pace = report.video_seconds, report.video_seconds / report.video_work
+        say(f"{length // 60:.0f} min {length % 60:.0f} s of video, at {pace:.1f} times real time a worker")
     if report.reread:
         say(f"text, speech or faces read from {report.reread:,} files that were described before")
     if with_captions:

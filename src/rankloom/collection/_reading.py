@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rankloom.media import Cue, MediaError, read_image
 from rankloom.media.errors import reason
+from rankloom.media.images import Source
 
 if TYPE_CHECKING:
     from rankloom.descriptors.faces import Face
@@ -72,18 +73,18 @@ def text_boxes(image: NDArray[np.uint8], time: float | None = None) -> list[Box]
     return [Box("ocr", *line[1:], text=line.text, time=time) for line in read_text(image)]
 
 
-def text_boxes_of_file(path: str, pixels: NDArray[np.uint8], size: tuple[int, int]) -> list[Box]:
+def text_boxes_of_file(source: Source, pixels: NDArray[np.uint8], size: tuple[int, int]) -> list[Box]:
     """The lines of text in a picture; it is decoded again if it was described smaller.
 
     Parameters
     ----------
-    path : the picture.
+    source : the picture.
     pixels : as it was described.
     size : its width and height in the file.
     """
     from rankloom.media.ocr import LONGEST_SIDE
 
-    return text_boxes(read_image(path, max_side=LONGEST_SIDE) if max(size) > max(pixels.shape) else pixels)
+    return text_boxes(read_image(source, max_side=LONGEST_SIDE) if max(size) > max(pixels.shape) else pixels)
 
 
 def read_or_warn(read: Callable[[], list[Box]], warn: Warn) -> list[Box] | None:

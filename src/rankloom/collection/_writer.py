@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from time import monotonic
 
+import numpy as np
+
 from rankloom.collection._files import STORED, AppendFile, vector_file
 from rankloom.collection._readings import store_boxes, store_readings
 from rankloom.collection._texts import shared_texts
@@ -13,7 +15,7 @@ from rankloom.collection.describing import DescribedFile, DescribedItem, as_stor
 from rankloom.media import spread_cues
 
 BATCH_ITEMS = 200
-BATCH_SECONDS = 0.5
+BATCH_SECONDS = 1.0  # of work that a kill may cost, and that a described file waits for others
 
 
 class Writer:
@@ -32,13 +34,17 @@ class Writer:
         self.stored = 0  # contents that were new
         self.followed = 0  # files with a content that was known: renamed, copied, touched
         self.failed = 0
+        self.video_seconds = self.video_work = 0.0  # how long new videos are, and how long they took
         self.warnings: list[tuple[str, str]] = []  # paths, and what was left out
 
     def add(self, described: DescribedFile) -> None:
-        """Take a file; commit if enough have come together."""
+        """Take a file; commit if enough have come together, took long, or the first has waited long."""
+        if not self._waiting:
+            self._since = monotonic()
         self._waiting.append(described)
         count = sum(len(file.items or ()) for file in self._waiting)
-        if count >= BATCH_ITEMS or monotonic() - self._since > BATCH_SECONDS:
+        work = sum(file.seconds for file in self._waiting)
+        if count >= BATCH_ITEMS or max(work, monotonic() - self._since) > BATCH_SECONDS:
             self.flush()
 
     def flush(self) -> None:
@@ -46,7 +52,6 @@ class Writer:
         if self._waiting:
             self._commit(self._waiting)
             self._waiting = []
-        self._since = monotonic()
 
     def close(self) -> None:
         """Close the files; what was not flushed is not stored."""
@@ -95,11 +100,14 @@ class Writer:
                 self._store_file(file)
         self.items += len(items)
         self.stored += len(fresh)
+        videos = [file for file in fresh.values() if file.kind == "video"]
+        self.video_seconds += sum(max((item.end or 0.0 for item in file.items or ()), default=0.0) for file in videos)
+        self.video_work += sum(file.seconds for file in videos)
 
     def _append_vectors(self, items: list[DescribedItem]) -> list[tuple[str, int, int, int]]:
         blocks = []
         for stored in self._collection.descriptors() if items else ():
-            data = b"".join(as_stored(item.vectors[stored.name]) for item in items)
+            data = as_stored(np.concatenate([item.vectors[stored.name] for item in items]))
             expected = len(items) * stored.dimension * STORED.itemsize
             if len(data) != expected:
                 raise ValueError(f"vectors of {stored.name} have {len(data)} bytes instead of {expected}")

@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -35,9 +36,11 @@ from rankloom.media import (
     read_subtitles,
     spread_cues,
     subtitles_of,
-    texts_of,
 )
+from rankloom.media.embedded import embedded_texts, picture_texts
 from rankloom.media.errors import reason
+from rankloom.media.images import Source, decoded, open_image, upright_size
+from rankloom.media.texts import texts_beside
 
 if TYPE_CHECKING:
     from rankloom.descriptors.faces import Face
@@ -46,6 +49,7 @@ if TYPE_CHECKING:
 THUMBNAIL_SIDE = 256
 MOST_TAGS = 16
 _CHUNK = 1 << 20
+_MOST_CHUNKS = 4  # of a picture in memory, beside what its decoder takes
 
 
 @dataclass(frozen=True)
@@ -96,16 +100,27 @@ class DescribedFile:
     read: list[str] = field(default_factory=list)  # the readers that have read it
     error: str | None = None
     warnings: list[str] = field(default_factory=list)  # what was left out, though the file was read
+    seconds: float = 0.0  # that it took
 
 
-def hash_file(path: str, alive: Callable[[], None] = lambda: None) -> str:
-    """The hash of a file's content."""
+class Content(NamedTuple):
+    """The hash of a file's content, and what to decode: its bytes if there are few, or else its path."""
+
+    hash: str
+    source: Source
+
+
+def read_content(path: str, alive: Callable[[], None] = lambda: None) -> Content:
+    """Read a file once; one that is too large to be kept in memory is only hashed."""
     digest = hashlib.blake2b(digest_size=20)
+    chunks: list[bytes] = []
     with open(path, "rb") as file:
         while chunk := file.read(_CHUNK):
             digest.update(chunk)
+            if len(chunks) <= _MOST_CHUNKS:
+                chunks.append(chunk)
             alive()
-    return digest.hexdigest()
+    return Content(digest.hexdigest(), b"".join(chunks) if len(chunks) <= _MOST_CHUNKS else path)
 
 
 class Description(NamedTuple):
@@ -132,6 +147,7 @@ class Describer:
         from rankloom.descriptors.tags import tags
 
         picture = prepare(image)
+        faces = detect_faces(picture)
         vectors: dict[str, NDArray[Any]] = dict(describe(picture, self._descriptors))
         phash = hash_number(np.asarray(vectors.pop("perceptual_hash"), np.float32))
         words: list[str] = []
@@ -140,7 +156,7 @@ class Describer:
             vectors["semantic"] = network.embeddings[0]
             if self.settings.tags:
                 words = [word for word, _ in tags(network.probabilities[0], synonyms=True, most=MOST_TAGS)]
-        return Description(vectors, detect_faces(picture), phash, words)
+        return Description(vectors, faces, phash, words)
 
 
 def resolve(name: str, settings: DescriberSettings) -> Any:
@@ -199,19 +215,18 @@ def describe_file(
     known : hashes of contents that are described already; a file with one of them is only hashed.
     alive : called every now and then with what is being done.
     """
+    began = perf_counter()
     kind = kind_of(path) or ""
     result = DescribedFile(path, kind, -1, -1)
     try:
         status = os.stat(path)
         result.size, result.mtime_ns = status.st_size, status.st_mtime_ns
-        texts = texts_of(path, root=root, warn=result.warnings.append)
-        result.texts = [(text.text, text.source) for text in texts if text.source != "embedded"]
-        result.hash = hash_file(path, partial(alive, f"reading: {os.path.basename(path)}"))
+        result.texts = [(text.text, text.source) for text in texts_beside(path, root, result.warnings.append)]
+        result.hash, source = read_content(path, partial(alive, f"reading: {os.path.basename(path)}"))
         if result.hash not in known:
-            _describe_content(result, alive)
+            embedded = _describe_content(result, source, alive)
             assert result.items is not None
-            embedded = [(text.text, "embedded") for text in texts if text.source == "embedded"]
-            inside = shared_texts(embedded, len(result.items), result.warnings.append)
+            inside = shared_texts([(text, "embedded") for text in embedded], len(result.items), result.warnings.append)
             for item in result.items:
                 item.texts += inside
         if kind == "video":
@@ -222,18 +237,21 @@ def describe_file(
         result.error = "reading it takes more memory than a worker may have"
     except Exception as error:  # no file may stop a run; the reason is kept with it
         result.error = f"{type(error).__name__}: {reason(error)}"
+    result.seconds = perf_counter() - began
     return result
 
 
-def _describe_content(result: DescribedFile, alive: Callable[[str], None]) -> None:
-    """The items of a file, and what the readers find in it."""
+def _describe_content(result: DescribedFile, source: Source, alive: Callable[[str], None]) -> list[str]:
+    """The items of a file, and what the readers find in it; returns the texts inside it."""
     assert _describer is not None
     readers = [name for name in _describer.settings.readers if result.kind in READERS[name].kinds]
     problems: list[str] = []
     if result.kind == "video":
+        embedded = embedded_texts(result.path, result.warnings.append)
         result.items = [*_shots(result.path, problems.append, alive)]
     else:
-        result.items = [_picture(result.path, problems.append)]
+        item, embedded = _picture(source, problems.append, result.warnings.append)
+        result.items = [item]
     for item in result.items:
         lines = shared_texts([(line, OCR) for line in lines_of(item.boxes)], len(result.items), result.warnings.append)
         if lines:
@@ -246,21 +264,24 @@ def _describe_content(result: DescribedFile, alive: Callable[[str], None]) -> No
         for item, said in zip(result.items, spread_cues(result.speech, shots, result.warnings.append), strict=True):
             item.texts += [(said, SPEECH)] if said else []
     result.warnings += dict.fromkeys(problems)  # one line, however many shots it happened in
+    return embedded
 
 
-def _picture(path: str, warn: Callable[[str], None]) -> DescribedItem:
-    from rankloom.media.images import decoded, open_image, upright_size
-
-    with open_image(path) as image:
+def _picture(
+    source: Source, unread: Callable[[str], None], warn: Callable[[str], None]
+) -> tuple[DescribedItem, list[str]]:
+    """A picture, and the texts inside it; it is opened once."""
+    with open_image(source) as image:
         width, height = upright_size(image)
         taken = _taken(image)
+        texts = picture_texts(image, warn)
         pixels = decoded(image)
     item = _described(pixels, width, height)
     item.taken = taken
     assert _describer is not None
     if OCR in _describer.settings.readers:
-        item.boxes += read_or_warn(lambda: text_boxes_of_file(path, pixels, (width, height)), warn) or []
-    return item
+        item.boxes += read_or_warn(lambda: text_boxes_of_file(source, pixels, (width, height)), unread) or []
+    return item, texts
 
 
 def _taken(image: Any) -> str | None:
@@ -315,10 +336,11 @@ def _subtitles(path: str, warn: Callable[[str], None]) -> list[Cue]:
 
 def _described(image: NDArray[np.uint8], width: int, height: int, time: float | None = None) -> DescribedItem:
     assert _describer is not None
+    thumbnail = _thumbnail(image)  # first, while the pixels are in the cache
     description = _describer.describe(image)
     signed = description.phash - (1 << 64) if description.phash >= 1 << 63 else description.phash
     return DescribedItem(
-        None, None, None, width, height, None, len(description.faces), signed, _thumbnail(image), description.vectors,
+        None, None, None, width, height, None, len(description.faces), signed, thumbnail, description.vectors,
         [(word, "tag") for word in description.tags], face_boxes(description.faces, time),
         face_keys(image) if PEOPLE in _describer.settings.readers else {},
     )  # fmt: skip
@@ -330,13 +352,15 @@ def _thumbnail(image: NDArray[np.uint8]) -> bytes:
     height, width = image.shape[:2]
     scale = min(1.0, THUMBNAIL_SIDE / max(height, width))
     size = max(1, round(width * scale)), max(1, round(height * scale))
-    small = cv2.resize(image, size, interpolation=cv2.INTER_AREA) if scale < 1 else image
+    # Down to a half a linear interpolation skips no pixel, and takes a fifth of the time.
+    method = cv2.INTER_LINEAR if scale >= 0.5 else cv2.INTER_AREA
+    small = cv2.resize(image, size, interpolation=method) if scale < 1 else image
     _, data = cv2.imencode(".jpg", cv2.cvtColor(small, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, 85])
     return bytes(data)
 
 
-def as_stored(vector: NDArray[Any]) -> bytes:
-    """A vector as it is written: two bytes a component, finite."""
+def as_stored(vectors: NDArray[Any]) -> bytes:
+    """Vectors as they are written: two bytes a component, finite."""
     limit = float(np.finfo(STORED).max)
-    stored: NDArray[Any] = np.clip(np.nan_to_num(vector), -limit, limit).astype(STORED)
+    stored: NDArray[Any] = np.clip(np.nan_to_num(vectors), -limit, limit).astype(STORED)
     return stored.tobytes()

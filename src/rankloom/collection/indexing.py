@@ -54,7 +54,8 @@ class IndexReport:
     texts; both with the reason. `reread` are files that were only read again, `unread` those that were described
     without a reader that is there now, and `absent` what cannot be read as it is not installed. `away` are folders that
     are empty or not there, though files of them are known: a drive that is not mounted looks so. These files are kept;
-    how many they are stands beside the folder.
+    how many they are stands beside the folder. `video_seconds` is how long the videos are that were described, and
+    `video_work` how long workers were at them.
     """
 
     unchanged: int = 0
@@ -70,6 +71,8 @@ class IndexReport:
     away: list[tuple[str, int]] = field(default_factory=list)
     unreadable: list[tuple[str, str]] = field(default_factory=list)
     warnings: list[tuple[str, str]] = field(default_factory=list)
+    video_seconds: float = 0.0
+    video_work: float = 0.0
     seconds: float = 0.0
 
 
@@ -269,6 +272,7 @@ def _describe(
             writer.close()
             report.items, report.stored = writer.items, writer.stored
             report.followed, report.failed = writer.followed, writer.failed
+            report.video_seconds, report.video_work = writer.video_seconds, writer.video_work
             report.warnings += writer.warnings
 
 

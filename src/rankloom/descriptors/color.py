@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.descriptors._prepared import Image, Prepared, Vector, cells, normalized, prepare, rooted
+from rankloom.descriptors._prepared import SIDE, Image, Prepared, Vector, cells, normalized, prepare, rooted
 
 GRAY = 26  # a saturation below this is a grey: its hue is noise
 
@@ -43,9 +43,15 @@ def spatial_color_histogram(image: Image | Prepared) -> Vector:
     >>> spatial_color_histogram(np.zeros((8, 8, 3), np.uint8)).reshape(16, 31).sum(1).tolist() == [1 / 16] * 16
     True
     """
-    colors = cells(quantized(prepare(image), 7, 2, 2, 3), 4).astype(np.intp)
-    counts = np.bincount((colors + 31 * np.arange(16)[:, None]).ravel(), minlength=16 * 31)
+    counts = _pairs(_cell_numbers(), quantized(prepare(image), 7, 2, 2, 3), 16, 31)
     return rooted(counts)
+
+
+@cache
+def _cell_numbers() -> Image:
+    """The number of the cell of each pixel of the square, in a 4 x 4 grid."""
+    rows = np.arange(SIDE) * 4 // SIDE
+    return np.asarray(rows[:, None] * 4 + rows, np.uint8)
 
 
 def color_similarity(image: Image | Prepared) -> Vector:
@@ -114,33 +120,66 @@ def color_correlogram(image: Image | Prepared) -> Vector:
     >>> correlogram[:, 28].tolist()
     [0.25, 0.25, 0.25, 0.25]
     """
-    colors = quantized(prepare(image), 7, 2, 2, 4)
-    return normalized(np.stack([same_at(colors, distance) for distance in (1, 3, 5, 7)]))
+    return normalized(same_shares(quantized(prepare(image), 7, 2, 2, 4), (1, 3, 5, 7)))
 
 
-def same_at(colors: Image, distance: int, n_colors: int = 32) -> NDArray[np.float64]:
-    """For each colour the share of the pixels at a (chessboard) distance from one of its pixels that have it too."""
+def same_shares(colors: Image, distances: tuple[int, ...], n_colors: int = 32) -> NDArray[np.float64]:
+    """For each (chessboard) distance and colour the share of the pixels there from one of its pixels that have it too.
+
+    Parameters
+    ----------
+    colors : the number of each pixel's colour, below 254.
+    distances : at most 15 each.
+    n_colors : how many colours there are.
+    """
     height, width = colors.shape
-    same = np.zeros(colors.shape, np.uint8)
-    for down, right in _half_ring(distance):
-        rows, below = slice(0, height - down), slice(down, height)
-        left, beside = slice(max(0, -right), width - max(0, right)), slice(max(0, right), width - max(0, -right))
-        same[rows, left] += colors[rows, left] == colors[below, beside]
-    counts = np.bincount(colors.ravel(), weights=same.ravel(), minlength=n_colors)
-    possible = np.bincount(colors.ravel(), weights=_ring_sizes(height, width, distance).ravel(), minlength=n_colors)
-    return 2 * counts / np.maximum(possible, 1)  # a pair is met once and counts for both of its pixels
+    reach = max(distances)
+    wide = width + reach  # a step over the edge ends in the margin, where nothing is the same
+    here = cv2.copyMakeBorder(colors, 0, 0, 0, reach, cv2.BORDER_CONSTANT, value=255).ravel()
+    there = cv2.copyMakeBorder(colors, 0, reach + 1, 0, reach, cv2.BORDER_CONSTANT, value=254).ravel()
+    equal, same = np.empty(here.size, bool), np.zeros((len(distances), height, wide), np.uint8)
+    for plane, distance in zip(same.reshape(len(distances), -1), distances, strict=True):
+        for down, right in _half_ring(distance):
+            step = down * wide + right
+            np.equal(here, there[step : step + here.size], out=equal)
+            np.add(plane, equal.view(np.uint8), out=plane)
+    numbers = np.arange(4.0 * reach + 1)  # a ring has 8 pixels for each step of its distance, half of it 4
+    inner = (np.ascontiguousarray(plane[:, :width]) for plane in same)
+    counts = [_pairs(colors, plane, n_colors, len(numbers)) @ numbers for plane in inner]
+    places, sizes = _ring_sizes(height, width, distances)
+    possible = (_pairs(colors, places, n_colors, len(sizes)) @ sizes).T
+    return 2 * np.array(counts) / np.maximum(possible, 1)  # a pair is met once and counts for both of its pixels
+
+
+def _pairs(first: Image, second: Image, n_first: int, n_second: int) -> NDArray[np.float64]:
+    """How many pixels have each pair of numbers, which are below so many: shape (n_first, n_second)."""
+    counts = cv2.calcHist([first, second], [0, 1], None, [n_first, n_second], [0, n_first, 0, n_second])
+    return np.asarray(counts, np.float64)
 
 
 @cache
-def _ring_sizes(height: int, width: int, distance: int) -> NDArray[np.float64]:
-    """How many pixels of the picture lie at a distance from each pixel."""
+def _ring_sizes(height: int, width: int, distances: tuple[int, ...]) -> tuple[Image, NDArray[np.float64]]:
+    """How many pixels lie at distances from each pixel: that hangs on how near the edges are, a number for each pixel.
 
-    def within(side: int, reach: int) -> NDArray[np.float64]:
+    Returns these numbers, and the sizes by them: shape (numbers, distances).
+    """
+    reach = max(distances)
+    step = reach + 1
+
+    def edge(side: int) -> NDArray[np.intp]:
         position = np.arange(side)
-        return np.minimum(position + reach, side - 1) - np.maximum(position - reach, 0) + 1.0
+        return np.minimum(np.minimum(position, position[::-1]), step - 1)
 
-    square = np.outer(within(height, distance), within(width, distance))
-    return np.asarray(square - np.outer(within(height, distance - 1), within(width, distance - 1)))
+    def within(side: int, far: int) -> NDArray[np.float64]:
+        position = np.arange(side)
+        return np.minimum(position + far, side - 1) - np.maximum(position - far, 0) + 1.0
+
+    places = (edge(height)[:, None] * step + edge(width)).astype(np.uint8)
+    sizes = np.zeros((step * step, len(distances)))
+    for column, far in enumerate(distances):
+        square = np.outer(within(height, far), within(width, far))
+        sizes[places, column] = square - np.outer(within(height, far - 1), within(width, far - 1))
+    return places, sizes
 
 
 @cache
@@ -190,8 +229,9 @@ def quantized(picture: Prepared, hues: int, saturations: int, values: int, grays
     """The number of the HSV colour of each pixel of the square; the greys have the last numbers."""
     hue, saturation, value = cv2.split(picture.hsv)
     by_hue, by_saturation, by_value, by_gray = _tables(hues, saturations, values, grays)
-    color = cv2.LUT(hue, by_hue) + cv2.LUT(saturation, by_saturation) + cv2.LUT(value, by_value)
-    return np.asarray(np.where(saturation < GRAY, cv2.LUT(value, by_gray), color), np.uint8)
+    color = cv2.add(cv2.add(cv2.LUT(hue, by_hue), cv2.LUT(saturation, by_saturation)), cv2.LUT(value, by_value))
+    is_gray = cv2.compare(saturation, GRAY, cv2.CMP_LT)
+    return np.asarray(cv2.copyTo(cv2.LUT(value, by_gray), is_gray, color), np.uint8)
 
 
 @cache

@@ -25,7 +25,8 @@ def perceptual_hash(image: Image | Prepared) -> Vector:
     """
     small = cv2.resize(prepare(image).gray, (32, 32), interpolation=cv2.INTER_AREA).astype(np.float32)
     low = cv2.dct(small)[1:9, 1:9].round(2).ravel()  # without the rounding a constant picture would be its noise
-    return np.asarray(low > np.median(low), np.float32)
+    middle = np.sort(low)[31:33].mean()  # what np.median would take ten times as long for
+    return np.asarray(low > middle, np.float32)
 
 
 def hash_number(bits: NDArray[np.float32]) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import threading
 from collections.abc import Sequence
 from functools import lru_cache
@@ -14,8 +13,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom._io import atomic_write, open_session
+from rankloom._io import open_session
 from rankloom.descriptors import _lite0
+from rankloom.descriptors._cache import cached_file
 from rankloom.descriptors._prepared import Image, Prepared, Vector, prepare
 
 _VERSION = "1"  # of the network file in the cache
@@ -63,11 +63,13 @@ class SemanticNetwork:
         """Run the network on pictures of any sizes, `batch` at a time."""
         if not images:
             return Semantics(np.zeros((0, 1280), np.float32), np.zeros((0, 1000), np.float32))
-        parts = []
-        for start in range(0, len(images), batch):
-            pixels = np.stack([network_input(image) for image in images[start : start + batch]])
-            parts.append(self.session().run(["embedding", "probabilities"], {"pixels": pixels}))
-        embeddings, probabilities = (np.concatenate(part) for part in zip(*parts, strict=True))
+        parts = [self._run(images[start : start + batch]) for start in range(0, len(images), batch)]
+        return parts[0] if len(parts) == 1 else Semantics(*map(np.concatenate, zip(*parts, strict=True)))
+
+    def _run(self, images: Sequence[Image | Prepared]) -> Semantics:
+        inputs = [network_input(image)[None] for image in images]
+        pixels = inputs[0] if len(inputs) == 1 else np.concatenate(inputs)
+        embeddings, probabilities = self.session().run(["embedding", "probabilities"], {"pixels": pixels})
         length = np.linalg.norm(embeddings, axis=1, keepdims=True)
         return Semantics(embeddings / np.maximum(length, 1e-12), probabilities)
 
@@ -101,27 +103,11 @@ def network_input(image: Image | Prepared) -> Image:
 
 
 def network_file(cache: str | Path | None = None) -> Path:
-    """The network as an ONNX file in the cache folder; made if it is not there.
-
-    It is written under another name and renamed, so that no reader and no interrupted run ever sees half of it.
-    """
-    folder = Path(cache) if cache is not None else default_cache()
+    """The network as an ONNX file in the cache folder; made if it is not there."""
     weights = _lite0.weights_file()
     digest = hashlib.sha256(weights.read_bytes()).hexdigest()[:12]
-    path = folder / f"efficientnet-lite0-{_VERSION}-{digest}.onnx"
-    if path.exists():
-        return path
-    network = _lite0.build_network(_lite0.read_weights(weights))
-    folder.mkdir(parents=True, exist_ok=True)
-    with atomic_write(path) as file:
-        file.write(network)
-    return path
-
-
-def default_cache() -> Path:
-    """The folder `rankloom` in the user's cache folder."""
-    home = os.environ.get("XDG_CACHE_HOME")
-    return (Path(home) if home else Path.home() / ".cache") / "rankloom"
+    name = f"efficientnet-lite0-{_VERSION}-{digest}.onnx"
+    return cached_file(name, lambda: _lite0.build_network(_lite0.read_weights(weights)), cache)
 
 
 @lru_cache(maxsize=1)

@@ -34,18 +34,27 @@ def _split(text: str) -> tuple[str, ...]:
     return tuple(text.split("|")) if text else ()
 
 
+class _Kinds(NamedTuple):
+    """All broader kinds, and who belongs to which: pairs of a class and a kind, by their numbers."""
+
+    names: tuple[str, ...]
+    classes: NDArray[np.intp]
+    kinds: NDArray[np.intp]
+
+
 @cache
-def _kinds() -> tuple[tuple[str, ...], NDArray[np.float32]]:
-    """All broader kinds, and which classes belong to each: a 0-1 matrix (1000, kinds)."""
+def _kinds() -> _Kinds:
     words = class_words()
-    kinds = sorted({kind for word in words for kind in word.kinds})
-    column = {kind: number for number, kind in enumerate(kinds)}
-    member = np.zeros((len(words), len(kinds)), np.float32)
-    for row, word in enumerate(words):
-        # A class whose own name is a kind (the cup among the cups) belongs to it too.
-        for kind in {*word.kinds, *(name for name in word.names if name in column)}:
-            member[row, column[kind]] = 1
-    return tuple(kinds), member
+    names = sorted({kind for word in words for kind in word.kinds})
+    number = {kind: place for place, kind in enumerate(names)}
+    # A class whose own name is a kind (the cup among the cups) belongs to it too.
+    pairs = [
+        (row, number[kind])
+        for row, word in enumerate(words)
+        for kind in sorted({*word.kinds, *(name for name in word.names if name in number)})
+    ]
+    classes, kinds = np.array(pairs, np.intp).T
+    return _Kinds(tuple(names), classes, kinds)
 
 
 def tags(
@@ -86,10 +95,10 @@ def tags(
     for row in np.flatnonzero(probabilities >= least):
         for name in words[row].names if synonyms else words[row].names[:1]:
             scores[name] = max(scores.get(name, 0.0), float(probabilities[row]))
-    kinds, member = _kinds()
-    for kind, sure in zip(kinds, probabilities @ member, strict=True):
-        if sure >= least_kind:
-            scores[kind] = max(scores.get(kind, 0.0), min(float(sure), 1.0))
+    kinds, members, kind_of_member = _kinds()
+    sums = np.bincount(kind_of_member, weights=probabilities[members], minlength=len(kinds))
+    for number in np.flatnonzero(sums >= least_kind):
+        scores[kinds[number]] = max(scores.get(kinds[number], 0.0), min(float(sums[number]), 1.0))
     nearest = words[int(probabilities.argmax())].kinds
 
     def breadth(tag: str) -> int:

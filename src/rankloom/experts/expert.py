@@ -62,11 +62,11 @@ def measure_scales(vectors: NDArray[Any], present: NDArray[np.bool_], random_sta
         return dict.fromkeys(DISTANCES, 1.0)
     items = np.sort(random.choice(rows, min(len(rows), _SCALE_ITEMS), replace=False))
     queries = random.choice(items, min(len(items), _SCALE_QUERIES), replace=False)
-    distances = []
-    for query in queries.tolist():
-        others = items[items != query]
-        distances.append(all_distances(np.asarray(vectors[query], dtype=np.float32), vectors, others))
-    medians = np.median(np.concatenate(distances), axis=0)
+    # Where every item asks, each pair would come twice, with the same distances: once has the same median.
+    once = len(queries) == len(items)
+    others = [items[items > query] if once else items[items != query] for query in queries]
+    ends = np.cumsum([0, *map(len, others)])
+    medians = np.median(distances_between(vectors, queries, np.concatenate(others), ends), axis=0)
     return {name: float(median) if median > 0 else 1.0 for name, median in zip(DISTANCES, medians, strict=True)}
 
 

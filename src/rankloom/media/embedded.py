@@ -47,12 +47,19 @@ def embedded_texts(source: Source, warn: Callable[[str], None] = lambda line: No
     """
     try:
         if not isinstance(source, bytes) and kind_of(source) == "video":
-            texts = list(_video_texts(source))
-        else:
-            with open_image(source) as image:
-                texts = list(_picture_texts(image))
+            return _captions(list(_video_texts(source)), warn)
+        with open_image(source) as image:
+            return picture_texts(image, warn)
     except MediaError:
         return []
+
+
+def picture_texts(image: Any, warn: Callable[[str], None]) -> list[str]:
+    """Those of `embedded_texts` of an opened picture."""
+    return _captions(list(_picture_texts(image)), warn)
+
+
+def _captions(texts: list[str], warn: Callable[[str], None]) -> list[str]:
     return bounded((_CHARSET.sub("", text) for text in texts), "its metadata", warn, wanted=is_caption)
 
 

@@ -60,11 +60,17 @@ def texts_of(
      Text(text='summer holiday', source='folder'),
      Text(text='A boat on the lake', source='sidecar')]
     """
+    return [*texts_beside(path, root, warn), *(Text(text, "embedded") for text in embedded_texts(path, warn))]
+
+
+def texts_beside(
+    path: str | os.PathLike[str], root: str | os.PathLike[str] | None, warn: Callable[[str], None]
+) -> list[Text]:
+    """Those of `texts_of` for which the file itself is not read, each once."""
     path = Path(path)
     texts = [Text(text, "name") for text in texts_of_name(path.stem)]
     texts += [Text(words_of_name(folder), "folder") for folder in _folders(path, root)]
     texts += [Text(text, "sidecar") for text in _sidecar_texts(path, warn)]
-    texts += [Text(text, "embedded") for text in embedded_texts(path, warn)]
     return [text for text in dict.fromkeys(texts) if text.text]
 
 

@@ -22,6 +22,7 @@ MAX_STRETCH = 8  # of pixels that are not square
 DETECTOR_SIDE = 256  # cuts are looked for in frames of this longer side, as PySceneDetect does by default
 RECENT = 32  # frames kept in any case: a detector may tell a cut later than it was, by up to its shortest shot
 END_MARGIN = 0.02  # seconds that a shot ends before the next: more than the rounding of times in files and players
+FLAT = 8.0  # of 255: frames that deviate less from their mean are nearly black, white or of one color
 MOST_CANDIDATES = 24  # frames of a shot kept until its end shows which of them lie well
 # Only containers of video: a playlist in disguise could make the decoder open other files or addresses.
 CONTAINERS = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpeg,mpegts,mpegvideo,asf,flv,ogg,gif,h264,hevc,ivf,m4v"
@@ -159,12 +160,41 @@ class _Open:
     def shot(self, number: int, next_frame: int, next_time: float, key_frames: int) -> Shot:
         frames, length = self.frames, next_frame - self.start
         places = [self.start + (i + 0.5) * length / key_frames for i in range(key_frames)]
-        # Nearly black or white frames (fades) say little: they are taken only where there is nothing else.
-        detailed = [frame for frame in frames if frame.image.std() >= 8] or frames
-        chosen = {min(detailed, key=lambda frame: abs(frame.frame + 0.5 - position)).frame for position in places}
+        detailed: dict[int, bool] = {}
+        chosen = {_nearest(frames, position, detailed).frame for position in places}
         kept = tuple(frame for frame in frames if frame.frame in chosen)
         end = next_time - min(END_MARGIN, (next_time - frames[-1].time) / 2)
         return Shot(number, self.start, next_frame - 1, frames[0].time, max(frames[0].time, end), kept)
+
+
+def _nearest(frames: list[KeyFrame], position: float, detailed: dict[int, bool]) -> KeyFrame:
+    """The frame nearest to a position, by preference one that is not nearly black or white: fades say little.
+
+    Parameters
+    ----------
+    frames : at least one.
+    position : the number of a frame, with a fraction.
+    detailed : which frames are known to show something; it is added to.
+    """
+    by_distance = sorted(frames, key=lambda frame: abs(frame.frame + 0.5 - position))
+    for frame in by_distance:
+        if frame.frame not in detailed:
+            detailed[frame.frame] = _deviation(frame.image) >= FLAT
+        if detailed[frame.frame]:
+            return frame
+    return by_distance[0]
+
+
+def _deviation(image: NDArray[np.uint8]) -> float:
+    """The standard deviation of all numbers of a picture.
+
+    >>> round(_deviation(np.array([[[0, 0, 0], [255, 255, 255]]], np.uint8)), 3)
+    127.5
+    """
+    import cv2
+
+    mean, deviation = cv2.meanStdDev(image)
+    return float(np.sqrt(np.mean(deviation**2) + np.var(mean)))
 
 
 def _frames(
@@ -172,8 +202,10 @@ def _frames(
 ) -> Iterator[KeyFrame]:
     """Decode a video frame by frame, each as RGB at a bounded size."""
     import av
+    from av.video.reformatter import VideoReformatter
 
     options = {"format_whitelist": CONTAINERS, "protocol_whitelist": "file"}
+    reformatter = VideoReformatter()  # of all frames: to set one up takes as long as a frame
     try:
         if not os.path.isfile(path):
             raise MediaError("not a regular file")
@@ -187,7 +219,7 @@ def _frames(
             stream.codec_context.thread_count = threads
             for number, frame in enumerate(_decoded(container, stream, budget, alive)):
                 budget.take_frame()
-                yield _key_frame(number, frame, stream, max_side)
+                yield _key_frame(number, frame, stream, max_side, reformatter)
     except av.error.FFmpegError as error:
         raise MediaError(f"not a readable video: {error.strerror or reason(error)}") from error
     except OSError as error:
@@ -214,21 +246,22 @@ def _decoded(container: Any, stream: Any, budget: Budget, alive: Callable[[], No
             return
 
 
-def _key_frame(number: int, frame: Any, stream: Any, max_side: int) -> KeyFrame:
+def _key_frame(number: int, frame: Any, stream: Any, max_side: int, reformatter: Any) -> KeyFrame:
     if frame.width * frame.height > MAX_PIXELS:
         raise MediaError(f"frames of {frame.width} x {frame.height} pixels are more than the limit of {MAX_PIXELS:,}")
     width, height = _with_square_pixels(frame.width, frame.height, stream.sample_aspect_ratio)
     scale = min(1.0, max_side / max(width, height))
-    image = frame.to_ndarray(format="rgb24", width=max(1, round(width * scale)), height=max(1, round(height * scale)))
+    size = max(1, round(width * scale)), max(1, round(height * scale))
+    image = reformatter.reformat(frame, *size, "rgb24").to_ndarray()
     turns = frame.rotation // 90 if frame.rotation % 90 == 0 else 0
     if turns:
         image = np.ascontiguousarray(np.rot90(image, turns))
-    size = (height, width) if turns % 2 else (width, height)
+    shown = (height, width) if turns % 2 else (width, height)
     rate = float(stream.average_rate or stream.guessed_rate or 25)
     time = frame.time
     if time is not None and stream.start_time is not None:
         time -= float(stream.start_time * stream.time_base)
-    return KeyFrame(number, number / rate if time is None else max(0.0, float(time)), image, size)
+    return KeyFrame(number, number / rate if time is None else max(0.0, float(time)), image, shown)
 
 
 def _with_square_pixels(width: int, height: int, pixel_aspect: Fraction | None) -> tuple[int, int]:

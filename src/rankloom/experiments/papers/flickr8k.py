@@ -26,7 +26,7 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 from rankloom._io import atomic_write
 from rankloom.core import FloatArray, IntArray, RankingData, listed
 from rankloom.descriptors import describe, get_descriptor, semantic_network
-from rankloom.descriptors.semantic import default_cache
+from rankloom.descriptors._cache import default_cache
 from rankloom.media import MediaError, read_image
 
 Rows = IntArray | slice
