@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloom.core import FloatArray, IntArray
+from rankloom.core import FloatArray, IntArray, Matrix
 
 
 @dataclass(frozen=True)
@@ -120,8 +120,11 @@ def check_choice(name: str, value: Any, known: Sequence[str]) -> None:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}; got {value!r}")
 
 
-def check_finite(array: FloatArray, name: str) -> None:
+def check_finite(array: Matrix, name: str) -> None:
     """Raise a ValueError that names the first row with NaN or infinity."""
+    if not isinstance(array, np.ndarray):
+        _check_sparse(array, name)
+        return
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(array.sum()):  # one pass without a temporary; a sum that overflows goes on to the exact test
             return
@@ -135,43 +138,23 @@ def check_finite(array: FloatArray, name: str) -> None:
     raise ValueError(f"{name} contains {_spell(array[row, column])} in row {row}, column {column}")
 
 
-def check_largest(rows: FloatArray, most: float, who: str) -> None:
-    """Raise a ValueError that names the column whose values are beyond what a ranker can compute with."""
-    flat = rows.ravel()
-    with np.errstate(over="ignore"):
-        # One fast pass; only a sum that is large, or a limit whose square is no number, goes on to the exact test.
-        if np.isinf(most) or flat @ flat <= most * most < np.inf:
-            return
-    column, value = _first(_largest(rows) > most, rows)
-    if column >= 0:
-        raise ValueError(
-            f"X has values up to {value:.3g} in column {column}, {who} computes with at most {most:g}; "
-            "divide the column by a constant"
-        )
+def canonical_csr(X: Matrix, dtype: Any = None) -> Matrix:
+    """A sparse matrix as a `csr_array` with sorted columns, none twice; the caller's matrix stays as it is."""
+    from scipy.sparse import csr_array
+
+    rows = csr_array(X, dtype=dtype)
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return rows
 
 
-def check_least(rows: FloatArray, least: float, who: str) -> None:
-    """Raise a ValueError that names the column whose values are so small that a ranker would lose them; 0 is fine."""
-    largest = _largest(rows)
-    column, value = _first((largest > 0) & (largest < least), rows)
-    if column >= 0:
-        raise ValueError(
-            f"X has no value beyond {value:.3g} in column {column}, {who} computes with at least {least:g}; "
-            "multiply the column by a constant"
-        )
-
-
-def _largest(rows: FloatArray) -> FloatArray:
-    """The largest absolute value of each column, without a copy of the rows."""
-    return np.asarray(np.maximum(rows.max(axis=0, initial=0.0), -rows.min(axis=0, initial=0.0)))
-
-
-def _first(bad: NDArray[np.bool_], rows: FloatArray) -> tuple[int, float]:
-    """The first bad column and its largest absolute value; -1 where there is none."""
-    if not bad.any():
-        return -1, 0.0
-    column = int(np.argmax(bad))
-    return column, float(np.abs(rows[:, column]).max())
+def _check_sparse(array: Matrix, name: str) -> None:
+    finite = np.isfinite(array.data)
+    if not finite.all():
+        place = int(np.argmin(finite))
+        row, column = np.searchsorted(array.indptr, place, side="right") - 1, array.indices[place]
+        raise ValueError(f"{name} contains {_spell(array.data[place])} in row {row}, column {column}")
 
 
 def _spell(value: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from copy import copy
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from scipy.linalg.blas import dsyrk
@@ -13,12 +13,15 @@ from scipy.linalg.blas import dsyrk
 from rankloom.core import FloatArray, IntArray
 from rankloom.groups import Preferences
 from rankloom.rankers import _kernels
+from rankloom.rankers._compact import CompactRows, Curvature
 from rankloom.rankers.losses import LOSSES, MarginLoss, smoothed_hinge
 
 if TYPE_CHECKING:
     from rankloom.rankers._kernels.hinge import Pieces
 
 BLOCK = 1 << 20  # pairs held at once for a loss without a kernel
+
+Design = FloatArray | CompactRows
 
 
 class Risk(Protocol):
@@ -30,8 +33,8 @@ class Risk(Protocol):
     def value_gradient(self, w: FloatArray) -> tuple[float, FloatArray]:
         """The risk and its gradient."""
 
-    def hessian(self, w: FloatArray) -> FloatArray:
-        """The second derivatives (generalised where the loss has kinks in its slope)."""
+    def hessian(self, w: FloatArray) -> FloatArray | Curvature:
+        """The second derivatives (generalised where the loss has kinks in its slope); by products for compact rows."""
 
 
 class HingeRisk(Risk, Protocol):
@@ -44,9 +47,11 @@ class HingeRisk(Risk, Protocol):
 class PointRisk:
     r"""Rows apart: \(\sum_i u_i L(f_i) + v_i L(-f_i)\) with \(f = Z w\); eq. 1, 4 and 7 of Yan & Hauptmann."""
 
-    def __init__(self, Z: FloatArray, up: FloatArray, down: FloatArray, loss: MarginLoss):
+    def __init__(self, Z: Design, up: FloatArray, down: FloatArray, loss: MarginLoss):
         self.Z, self.loss = Z, loss
         self.n_weights = Z.shape[1]
+        self.compact = isinstance(Z, CompactRows)
+        self.chunks = Z.chunks(np.arange(0, len(Z), 100)) if isinstance(Z, CompactRows) else None
         self.has_hessian = loss.curvature is not None
         # Rows of one class only (all of them for two grades) need one evaluation, of the margin +f or -f.
         self.one_sided = not np.any((up > 0) & (down > 0))
@@ -63,7 +68,7 @@ class PointRisk:
         total = float(self.up @ value(f) + self.down @ value(-f))
         return total, (self.up * derivative(f) - self.down * derivative(-f)) @ self.Z
 
-    def hessian(self, w: FloatArray) -> FloatArray:
+    def hessian(self, w: FloatArray) -> FloatArray | Curvature:
         """The second derivatives."""
         assert self.loss.curvature is not None
         f = self.Z @ w
@@ -71,8 +76,17 @@ class PointRisk:
             h = self.weight * self.loss.curvature(self.sign * f)
         else:
             h = self.up * self.loss.curvature(f) + self.down * self.loss.curvature(-f)
-        np.multiply(self.Z, np.sqrt(h)[:, None], out=self.buffer)
-        upper = dsyrk(1.0, self.buffer.T)
+        if not isinstance(self.Z, CompactRows):
+            np.multiply(self.Z, np.sqrt(h)[:, None], out=self.buffer)
+            upper = dsyrk(1.0, self.buffer.T)
+        elif self.chunks is None:
+            return Curvature(self.Z, lambda g: h * g, h)
+        else:
+            upper = np.zeros((self.n_weights, self.n_weights), order="F")
+            for rows in self.chunks:
+                Z = self.Z.dense(rows)
+                Z *= np.sqrt(h[rows])[:, None]
+                upper = dsyrk(1.0, Z.T, beta=1.0, c=upper, overwrite_c=1)
         return np.asarray(upper + np.triu(upper, 1).T)
 
     def smoothed(self, width: float) -> PointRisk:
@@ -82,7 +96,7 @@ class PointRisk:
     @cached_property
     def buffer(self) -> FloatArray:
         """Room for one matrix of the size of Z, kept from step to step."""
-        return np.empty_like(self.Z)
+        return np.empty(self.Z.shape)
 
     def sharp_parts(self, w: FloatArray) -> tuple[float, float]:
         """The risk of the hinge itself, and the sum of the slopes -L'."""
@@ -101,8 +115,13 @@ class PairRisk:
     their number.
     """
 
-    def __init__(self, X: FloatArray, prefs: Preferences, loss: MarginLoss):
+    X: Any  # a Design; kernels take arrays only
+
+    def __init__(self, X: Design, prefs: Preferences, loss: MarginLoss):
         self.X, self.loss = X, loss
+        self.compact = isinstance(X, CompactRows)
+        starts = np.flatnonzero(np.diff(prefs.query, prepend=-1))
+        self.chunks = X.chunks(starts) if isinstance(X, CompactRows) else None
         self.has_hessian = loss.curvature is not None
         self.n_weights = X.shape[1]
         self.weight = prefs.weight
@@ -133,12 +152,35 @@ class PairRisk:
     def value_gradient(self, w: FloatArray) -> tuple[float, FloatArray]:
         """The risk and its gradient."""
         value, by_score = self.by_score(self.X @ w)
-        return value, by_score @ self.X
+        return value, np.asarray(by_score @ self.X)
 
-    def hessian(self, w: FloatArray) -> FloatArray:
+    def hessian(self, w: FloatArray) -> FloatArray | Curvature:
         """The second derivatives."""
-        B = self.half_hessian(self.X @ w)
+        return self.hessian_by_score(self.X @ w)
+
+    def hessian_by_score(self, f: FloatArray) -> FloatArray | Curvature:
+        """The second derivatives, where the scores are known; of compact rows from dense chunks, or by products."""
+        if not self.compact:
+            B = self.half_hessian(f)
+        elif self.chunks is None:
+            return self.curvature(f)
+        else:
+            B = np.zeros((self.n_weights, self.n_weights))
+            for rows in self.chunks:
+                B += self._part(rows).half_hessian(f[rows])
         return B + B.T
+
+    def _part(self, rows: slice) -> PairRisk:
+        """The risk of whole queries, with dense rows."""
+        part = copy(self)
+        part.X, part.weight = self.X.dense(rows), self.weight[rows]
+        splits = np.flatnonzero((self.splits[:, 0] >= rows.start) & (self.splits[:, 0] < rows.stop))
+        part.splits, part.scales, part.depths = (
+            self.splits[splits] - rows.start,
+            self.scales[splits],
+            self.depths[splits],
+        )
+        return part
 
     def half_hessian(self, f: FloatArray) -> FloatArray:
         """A matrix B such that the Hessian is B + B'."""
@@ -151,6 +193,27 @@ class PairRisk:
             mixed[upper] += curvature @ self.X[lower]
         return np.asarray(self.X.T @ (0.5 * diagonal[:, None] * self.X - mixed))
 
+    def curvature(self, f: FloatArray) -> Curvature:
+        """The second derivatives by products."""
+        out, degrees = np.empty_like(f), np.empty_like(f)
+
+        def apply(g: FloatArray) -> FloatArray:
+            self.product(f, g, out, degrees)
+            return out
+
+        return Curvature(self.X, apply, apply(np.zeros_like(f)) + degrees)
+
+    def product(self, f: FloatArray, g: FloatArray, out: FloatArray, degrees: FloatArray) -> None:
+        """The second derivatives by score times g, and their diagonal."""
+        assert self.loss.curvature is not None
+        out[:], degrees[:] = 0.0, 0.0
+        for upper, lower, margins, weights in self._blocks(f):
+            h = weights * self.loss.curvature(margins)
+            for own, other, parts in ((upper, lower, h), (lower, upper, h.T)):
+                met = parts.sum(axis=1)
+                degrees[own] += met
+                out[own] += met * g[own] - parts @ g[other]
+
     def smoothed(self, width: float) -> QuadraticPairs:
         """The same risk with a smoothed hinge, for the hinge."""
         raise TypeError(f"the loss {self.loss.name!r} has no smoothed form")
@@ -158,7 +221,7 @@ class PairRisk:
     @cached_property
     def buffer(self) -> FloatArray:
         """Room for one matrix of the size of X, kept from step to step."""
-        return np.empty_like(self.X)
+        return np.empty(self.X.shape)
 
 
 class LogisticPairs(PairRisk):
@@ -176,11 +239,16 @@ class LogisticPairs(PairRisk):
         cross = _kernels.logistic.curvature(f, self.weight, self.X, self.splits, self.scales, table, half)
         return np.asarray(self.X.T @ half - cross)
 
+    def product(self, f: FloatArray, g: FloatArray, out: FloatArray, degrees: FloatArray) -> None:
+        """The second derivatives by score times g, and their diagonal."""
+        table = _kernels.logistic.tables()[2]
+        _kernels.products.logistic(f, self.weight, self.splits, self.scales, table, g, out, degrees)
+
 
 class QuadraticPairs(PairRisk):
     """All pairs, a piecewise quadratic loss (hinge, squared or smoothed hinge), in O(n log n)."""
 
-    def __init__(self, X: FloatArray, prefs: Preferences, loss: MarginLoss, pieces: Pieces):
+    def __init__(self, X: Design, prefs: Preferences, loss: MarginLoss, pieces: Pieces):
         super().__init__(X, prefs, loss)
         self.has_hessian = True
         self.pieces = pieces
@@ -189,7 +257,8 @@ class QuadraticPairs(PairRisk):
 
     def smoothed(self, width: float) -> QuadraticPairs:
         """The same risk with a smoothed hinge; it shares the rows, the room and the last scores."""
-        _ = self.buffer  # made before the copy, so that all widths share it
+        if not self.compact:
+            _ = self.buffer  # made before the copy, so that all widths share it
         other = copy(self)
         other.pieces = _kernels.hinge.smoothed_hinge(width)
         return other
@@ -208,21 +277,31 @@ class QuadraticPairs(PairRisk):
             f, self.weight, order, self.splits, self.scales, self.depths, self.pieces
         )
         self._sharp = (float(sharp), float(slope))
-        return float(value), by_score @ self.X
+        return float(value), np.asarray(by_score @ self.X)
 
     def sharp_parts(self, w: FloatArray) -> tuple[float, float]:
         """The risk of the hinge itself, and the sum of the slopes -L', of the last `value_gradient(w)`."""
         return self._sharp
 
-    def hessian(self, w: FloatArray) -> FloatArray:
+    def hessian(self, w: FloatArray) -> FloatArray | Curvature:
         """The second derivatives."""
-        f, order = self._scored(w)
+        return self.hessian_by_score(self._scored(w)[0])
+
+    def half_hessian(self, f: FloatArray) -> FloatArray:
+        """A matrix B such that the Hessian is B + B'."""
+        order = self._seen[2] if self._seen[1] is f else np.argsort(f)
         half = self.buffer
         rows = _kernels.hinge.curvature(
             f, self.weight, self.X, order, self.splits, self.scales, self.depths, self.pieces, half
         )
-        B = self.X[rows].T @ half[rows] if len(rows) < len(f) else self.X.T @ half
-        return np.asarray(B + B.T)
+        return np.asarray(self.X[rows].T @ half[rows] if len(rows) < len(f) else self.X.T @ half)
+
+    def product(self, f: FloatArray, g: FloatArray, out: FloatArray, degrees: FloatArray) -> None:
+        """The second derivatives by score times g, and their diagonal."""
+        order = self._seen[2]
+        _kernels.products.hinge(
+            f, self.weight, order, self.splits, self.scales, self.depths, self.pieces, g, out, degrees
+        )
 
 
 class ExponentialPairs(PairRisk):
@@ -239,8 +318,12 @@ class ExponentialPairs(PairRisk):
         cross = _kernels.exponential.curvature(f, self.weight, self.X, self.splits, self.scales, half)
         return np.asarray(self.X.T @ half - cross)
 
+    def product(self, f: FloatArray, g: FloatArray, out: FloatArray, degrees: FloatArray) -> None:
+        """The second derivatives by score times g, and their diagonal."""
+        _kernels.products.exponential(f, self.weight, self.splits, self.scales, g, out, degrees)
 
-def pair_risk(X: FloatArray, prefs: Preferences, loss: MarginLoss) -> PairRisk:
+
+def pair_risk(X: Design, prefs: Preferences, loss: MarginLoss) -> PairRisk:
     """The risk of a loss over all pairs, by its kernel where it has one."""
     if loss is LOSSES["logistic"]:
         return LogisticPairs(X, prefs, loss)

@@ -12,8 +12,10 @@ from threadpoolctl import threadpool_limits
 
 from rankloom.core import FloatArray
 from rankloom.rankers import _kernels
+from rankloom.rankers._compact import NEWTON_LIMIT, Curvature
 from rankloom.rankers._risks import HingeRisk, Risk
 
+MOST_PRODUCTS = 100  # products with the curvature in a step of more weights
 NARROW = 0.4  # each width of the smoothed hinge over the one before
 LEAVE = 0.3  # a width is left when its Newton decrement is below this share of its part of the duality gap
 
@@ -51,9 +53,40 @@ def newton(risk: Risk, ridge: FloatArray, start: FloatArray, tol: float, max_ite
 def newton_direction(risk: Risk, ridge: FloatArray, w: FloatArray, gradient: FloatArray) -> tuple[FloatArray, float]:
     """Newton's step (to be subtracted) and its decrement."""
     hessian = risk.hessian(w)
+    if isinstance(hessian, Curvature):
+        step = conjugate_gradients(hessian, ridge, gradient)
+        return step, float(gradient @ step)
     hessian[np.diag_indices_from(hessian)] += ridge
     step = _solve_positive(hessian, gradient)
     return step, float(gradient @ step)
+
+
+def conjugate_gradients(curvature: Curvature, ridge: FloatArray, right: FloatArray) -> FloatArray:
+    r"""Solve \((H + \mathrm{diag}(r)) p = b\) by products with H, each weight in the unit that its curvature gives.
+
+    Up to NEWTON_LIMIT weights the system is solved as if it were factorised, so that compact rows give the weights of
+    dense ones; beyond, only as far as a step needs.
+    """
+    diagonal = curvature.diagonal() + ridge
+    unit = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+    exact = len(right) <= NEWTON_LIMIT
+    p, residual = np.zeros_like(right), unit * right
+    direction, square = residual.copy(), float(residual @ residual)
+    least = (1e-11 if exact else 1e-3) ** 2 * square
+    for _ in range(3 * len(right) + 50 if exact else MOST_PRODUCTS):
+        if square <= least or square < 1e-300:
+            break
+        along = unit * direction
+        image = unit * (curvature @ along + ridge * along)
+        bend = float(direction @ image)
+        if bend <= 0.0:  # nothing but rounding is left
+            break
+        length = square / bend
+        p += length * direction
+        residual -= length * image
+        square, before = float(residual @ residual), square
+        direction = residual + (square / before) * direction
+    return unit * p
 
 
 def line_search(
@@ -165,6 +198,7 @@ def proximal_newton(risk: Risk, weights: FloatArray, start: FloatArray, tol: flo
     objective = value + float(weights @ np.abs(w))
     for iteration in range(1, max_iter + 1):
         hessian = risk.hessian(w)
+        assert isinstance(hessian, np.ndarray)
         # A trace of a ridge keeps features without curvature (dependent or unused ones) from running away.
         hessian[np.diag_indices_from(hessian)] += 1e-10 * max(float(np.trace(hessian)), 1e-300)
         step = _kernels.lasso.lasso_step(hessian, gradient, w, weights, 1e-3 * tol * max(objective, 1e-300), 10_000)
