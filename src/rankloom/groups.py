@@ -126,7 +126,8 @@ def check_finite(array: Matrix, name: str) -> None:
         _check_sparse(array, name)
         return
     with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(array.sum()):  # one pass without a temporary; a sum that overflows goes on to the exact test
+        flat = array.ravel(order="K")
+        if np.isfinite(flat @ flat):  # one pass without a temporary; a sum that overflows goes on to the exact test
             return
     finite = np.isfinite(array)
     if finite.all():
@@ -300,8 +301,11 @@ def preferences(
 
 def _runs(query: IntArray, grade: FloatArray) -> tuple[IntArray, IntArray, IntArray, IntArray]:
     """Where queries and grade levels begin; the first level and the number of levels of each query."""
-    new_query = np.flatnonzero(np.diff(query, prepend=-1) != 0)
-    new_level = np.union1d(new_query, np.flatnonzero(np.diff(grade, prepend=np.nan) != 0))
+    changes = np.ones((2, len(query)), dtype=bool)
+    np.not_equal(query[1:], query[:-1], out=changes[0, 1:])
+    np.not_equal(grade[1:], grade[:-1], out=changes[1, 1:])
+    changes[1] |= changes[0]
+    new_query, new_level = np.flatnonzero(changes[0]), np.flatnonzero(changes[1])
     first_level = np.searchsorted(new_level, new_query)
     return new_query, new_level, first_level, np.diff(first_level, append=len(new_level))
 

@@ -274,16 +274,18 @@ def evaluate(
                 emit({"qid": key, **{metric: _or_none(values[i]) for metric, values in measured.values.items()}})
         emit({"queries": len(measured.qids), "policy": policy, **means})
         return
-    body = [[metric, f"{value:.4f}"] for metric, value in means.items()]
-    if per_query:
-        head = ["query", *metrics]
-        lines = [
-            [str(key), *(f"{values[i]:.4f}" for values in measured.values.values())]
-            for i, key in enumerate(measured.qids)
-        ]
-        table(head, [*lines, ["mean", *(f"{value:.4f}" for value in means.values())]])
-    else:
+    _show_measured(measured, means, policy, per_query)
+
+
+def _show_measured(measured: Any, means: dict[str, float], policy: str, per_query: bool) -> None:
+    if not per_query:
+        body = [[metric, f"{value:.4f}"] for metric, value in means.items()]
         table(["metric", "mean"], body, f"{len(measured.qids):,} queries, policy {policy}")
+        return
+    lines = [
+        [str(key), *(f"{values[i]:.4f}" for values in measured.values.values())] for i, key in enumerate(measured.qids)
+    ]
+    table(["query", *means], [*lines, ["mean", *(f"{value:.4f}" for value in means.values())]])
 
 
 def _or_none(value: float) -> float | None:

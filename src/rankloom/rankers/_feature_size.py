@@ -8,6 +8,8 @@ from scipy import sparse
 
 from rankloom.core import FloatArray, Matrix
 
+FEW = 200  # rows that are looked at before all
+
 
 def check_largest(rows: Matrix, most: float, who: str) -> None:
     """Raise a ValueError that names the column whose values are beyond what a ranker can compute with."""
@@ -27,7 +29,12 @@ def check_largest(rows: Matrix, most: float, who: str) -> None:
 
 def check_least(rows: Matrix, least: float, who: str) -> None:
     """Raise a ValueError that names the column whose values are so small that a ranker would lose them; 0 is fine."""
-    largest = _largest(rows)
+    # The first rows tell of most columns that they are large enough.
+    columns = np.flatnonzero(_largest(rows[:FEW]) < least)
+    if not len(columns):
+        return
+    largest = np.full(rows.shape[1], np.inf)
+    largest[columns] = _largest(rows)[columns] if sparse.issparse(rows) else _largest(rows[:, columns])
     column = _first((largest > 0) & (largest < least))
     if column >= 0:
         raise ValueError(

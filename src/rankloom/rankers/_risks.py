@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from rankloom.rankers._kernels.hinge import Pieces
 
 BLOCK = 1 << 20  # pairs held at once for a loss without a kernel
+EIGHTH = 8  # of every so many queries one is in the sample with which a hinge begins
+LEAST_QUERIES, LEAST_ROWS = 40, 10  # of a sample; rows for each feature
+SHORT = 200  # rows in a half up to which its old order is mended, beyond it all rows are sorted anew
 
 Design = FloatArray | CompactRows
 
@@ -120,8 +123,8 @@ class PairRisk:
     def __init__(self, X: Design, prefs: Preferences, loss: MarginLoss):
         self.X, self.loss = X, loss
         self.compact = isinstance(X, CompactRows)
-        starts = np.flatnonzero(np.diff(prefs.query, prepend=-1))
-        self.chunks = X.chunks(starts) if isinstance(X, CompactRows) else None
+        self.starts = np.flatnonzero(np.diff(prefs.query, prepend=-1))
+        self.chunks = X.chunks(self.starts) if isinstance(X, CompactRows) else None
         self.has_hessian = loss.curvature is not None
         self.n_weights = X.shape[1]
         self.weight = prefs.weight
@@ -245,6 +248,27 @@ class LogisticPairs(PairRisk):
         _kernels.products.logistic(f, self.weight, self.splits, self.scales, table, g, out, degrees)
 
 
+class _Sorted:
+    """The last weights with their scores, and the rows of both halves of all splits in ascending score."""
+
+    def __init__(self, splits: IntArray, depths: IntArray, n: int):
+        self.splits, self.depths = splits, depths
+        self.w: FloatArray | None = None
+        self.f: FloatArray = np.empty(0)
+        self.rows: IntArray = np.tile(np.arange(n), (int(depths.max(initial=0)) + 1, 1))
+        self.short = int(np.diff(splits, axis=1).max(initial=0)) <= SHORT
+
+    def sort(self, f: FloatArray) -> IntArray:
+        """The rows by these scores."""
+        if f is not self.f:
+            self.w, self.f = None, f
+            if self.short:
+                _kernels.hinge.resort_halves(f, self.splits, self.depths, self.rows)
+            else:
+                _kernels.hinge.sort_halves(np.argsort(f), self.splits, self.depths, self.rows)
+        return self.rows
+
+
 class QuadraticPairs(PairRisk):
     """All pairs, a piecewise quadratic loss (hinge, squared or smoothed hinge), in O(n log n)."""
 
@@ -252,7 +276,8 @@ class QuadraticPairs(PairRisk):
         super().__init__(X, prefs, loss)
         self.has_hessian = True
         self.pieces = pieces
-        self._seen: tuple[FloatArray | None, FloatArray, IntArray] = (None, np.empty(0), np.empty(0, dtype=np.int64))
+        self.sorted = _Sorted(self.splits, self.depths, len(self.weight))
+        self.pair_weight: FloatArray = prefs.weight * prefs.lower * prefs.scale
         self._sharp = (0.0, 0.0)
 
     def smoothed(self, width: float) -> QuadraticPairs:
@@ -263,18 +288,44 @@ class QuadraticPairs(PairRisk):
         other.pieces = _kernels.hinge.smoothed_hinge(width)
         return other
 
-    def _scored(self, w: FloatArray) -> tuple[FloatArray, IntArray]:
-        """Scores and their order, remembered for the last weights: a step asks for value and Hessian at the same w."""
-        if self._seen[0] is not w:
-            f = self.X @ w
-            self._seen = (w, f, np.argsort(f))
-        return self._seen[1:]
+    def _part(self, rows: slice) -> QuadraticPairs:
+        part = super()._part(rows)
+        assert isinstance(part, QuadraticPairs)
+        part.sorted = _Sorted(part.splits, part.depths, len(part.weight))
+        return part
+
+    def sample(self) -> tuple[QuadraticPairs, float] | None:
+        """Every EIGHTH query, and its share of the weight of all pairs; None where that is too little to learn from."""
+        number = np.repeat(np.arange(len(self.starts)), np.diff(self.starts, append=len(self.weight)))
+        kept = number % EIGHTH == 0
+        rows = np.flatnonzero(kept)
+        if len(self.starts) < EIGHTH * LEAST_QUERIES or len(rows) < LEAST_ROWS * self.n_weights:
+            return None
+        place = np.cumsum(kept) - 1
+        inside = kept[self.splits[:, 0]]
+        part = copy(self)
+        part.__dict__.pop("buffer", None)
+        part.X = CompactRows(self.X.X[rows]) if self.compact else self.X[rows]
+        part.weight, part.pair_weight = self.weight[rows], self.pair_weight[rows]
+        part.splits = np.ascontiguousarray(place[self.splits[inside] - [0, 0, 1]] + [0, 0, 1])
+        part.scales, part.depths = self.scales[inside], self.depths[inside]
+        part.starts = place[self.starts[::EIGHTH]]
+        part.chunks = part.X.chunks(part.starts) if self.compact else None
+        part.sorted = _Sorted(part.splits, part.depths, len(rows))
+        return part, float(part.pair_weight.sum() / self.pair_weight.sum())
+
+    def _scores(self, w: FloatArray) -> FloatArray:
+        """The scores, remembered for the last weights: a step asks for value and Hessian at the same w."""
+        if self.sorted.w is not w:
+            self.sorted.sort(self.X @ w)
+            self.sorted.w = w
+        return self.sorted.f
 
     def value_gradient(self, w: FloatArray) -> tuple[float, FloatArray]:
         """The risk and its gradient."""
-        f, order = self._scored(w)
+        f = self._scores(w)
         value, by_score, slope, sharp = _kernels.hinge.value_gradient(
-            f, self.weight, order, self.splits, self.scales, self.depths, self.pieces
+            f, self.weight, self.sorted.rows, self.splits, self.scales, self.depths, self.pieces
         )
         self._sharp = (float(sharp), float(slope))
         return float(value), np.asarray(by_score @ self.X)
@@ -285,20 +336,20 @@ class QuadraticPairs(PairRisk):
 
     def hessian(self, w: FloatArray) -> FloatArray | Curvature:
         """The second derivatives."""
-        return self.hessian_by_score(self._scored(w)[0])
+        return self.hessian_by_score(self._scores(w))
 
     def half_hessian(self, f: FloatArray) -> FloatArray:
         """A matrix B such that the Hessian is B + B'."""
-        order = self._seen[2] if self._seen[1] is f else np.argsort(f)
-        half = self.buffer
+        half, order = self.buffer, self.sorted.sort(f)
         rows = _kernels.hinge.curvature(
             f, self.weight, self.X, order, self.splits, self.scales, self.depths, self.pieces, half
         )
-        return np.asarray(self.X[rows].T @ half[rows] if len(rows) < len(f) else self.X.T @ half)
+        X = self.X if len(rows) == len(f) else self.X.take(rows, axis=0)
+        return np.asarray(X.T @ half[: len(rows)])
 
     def product(self, f: FloatArray, g: FloatArray, out: FloatArray, degrees: FloatArray) -> None:
         """The second derivatives by score times g, and their diagonal."""
-        order = self._seen[2]
+        order = self.sorted.sort(f)
         _kernels.products.hinge(
             f, self.weight, order, self.splits, self.scales, self.depths, self.pieces, g, out, degrees
         )

@@ -20,12 +20,13 @@ from rankloom.core import FloatArray, IntArray, Matrix
 from rankloom.groups import Preferences, check_number, preferences
 from rankloom.rankers import _kernels
 from rankloom.rankers._compact import NEWTON_LIMIT, CompactRows, Shift, compact_medians, is_compact
-from rankloom.rankers._risks import Design, PairRisk, PointRisk, Risk, pair_risk
+from rankloom.rankers._risks import Design, PairRisk, PointRisk, QuadraticPairs, Risk, pair_risk
 from rankloom.rankers._solve import (
     Solution,
     newton,
     proximal_newton,
     quasi_newton,
+    sampled_newton,
     smoothed_newton,
     sparse_quasi_newton,
 )
@@ -149,8 +150,10 @@ class MarginRanker(LinearRanker):
             penalized[-1] = 0.0  # the intercept
         ridge = 2.0 * self.nu * penalized
         if loss is LOSSES["hinge"]:
+            if self.penalty == "l2" and isinstance(risk, QuadraticPairs):
+                return sampled_newton(risk, ridge, self.tol, self.max_iter)
             if self.penalty == "l2":
-                return smoothed_newton(risk.smoothed, ridge, self.tol, self.max_iter)
+                return smoothed_newton(risk.smoothed, ridge, self.tol, self.max_iter)[0]
             # From wide to sharp, each width starting where the one before ended.
             risks: list[Risk] = [risk.smoothed(width) for width in np.geomspace(1.0, SHARP, 9)]
         else:
@@ -216,7 +219,7 @@ def _take(X: Matrix, prefs: Preferences) -> Matrix:
     n = X.shape[0]
     if len(prefs.rows) == n and bool((prefs.rows[1:] > prefs.rows[:-1]).all()):
         return X
-    return X[prefs.rows]
+    return X.take(prefs.rows, axis=0) if isinstance(X, np.ndarray) else X[prefs.rows]
 
 
 def median_shift(rows: FloatArray, prefs: Preferences, shift: str) -> FloatArray:

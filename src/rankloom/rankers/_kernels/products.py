@@ -11,7 +11,7 @@ from numba import njit
 
 from rankloom.rankers._kernels.chebyshev import REACH, bins_of, moments, occupied, series
 from rankloom.rankers._kernels.exponential import _factors
-from rankloom.rankers._kernels.hinge import _intervals, _sort_halves
+from rankloom.rankers._kernels.hinge import _intervals
 from rankloom.rankers._kernels.logistic import _direct_is_cheaper, _exponentials
 
 
@@ -67,26 +67,18 @@ def _add_pair(j, k, h, g, out, degrees):
 
 
 @njit(cache=True)
-def hinge(f, weight, order, splits, scales, depths, pieces, g, out, degrees):
-    """The piecewise quadratic losses of `hinge`; `order` sorts f ascending."""
+def hinge(f, weight, sorted_rows, splits, scales, depths, pieces, g, out, degrees):
+    """The piecewise quadratic losses of `hinge`."""
     n = len(f)
     out[:] = 0.0
     degrees[:] = 0.0
-    part = np.empty(n, dtype=np.int64)
-    rows = np.empty(n, dtype=np.int64)
     starts = np.empty(n, dtype=np.int64)
     bends = np.empty(n, dtype=np.int64)
-    begin = 0
-    while begin < len(splits):
-        end = begin
-        while end < len(splits) and depths[end] == depths[begin]:
-            end += 1
-        _sort_halves(order, splits[begin:end], part, rows)
-        for t in range(begin, end):
-            a, m, b = splits[t, 0], splits[t, 1], splits[t, 2]
-            factor = scales[t] * pieces.steepness
-            _quadratic(f, weight, g, rows[a:m], rows[m:b], factor, pieces.knee, starts, bends, out, degrees)
-        begin = end
+    for t in range(len(splits)):
+        a, m, b = splits[t, 0], splits[t, 1], splits[t, 2]
+        rows = sorted_rows[depths[t]]
+        factor = scales[t] * pieces.steepness
+        _quadratic(f, weight, g, rows[a:m], rows[m:b], factor, pieces.knee, starts, bends, out, degrees)
 
 
 @njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
