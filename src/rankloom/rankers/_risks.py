@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg.blas import dsyrk
 
 from rankloom.core import FloatArray, IntArray
@@ -255,10 +256,10 @@ class _Sorted:
         self.splits, self.depths = splits, depths
         self.w: FloatArray | None = None
         self.f: FloatArray = np.empty(0)
-        self.rows: IntArray = np.tile(np.arange(n), (int(depths.max(initial=0)) + 1, 1))
+        self.rows: NDArray[np.int32] = np.tile(np.arange(n, dtype=np.int32), (int(depths.max(initial=0)) + 1, 1))
         self.short = int(np.diff(splits, axis=1).max(initial=0)) <= SHORT
 
-    def sort(self, f: FloatArray) -> IntArray:
+    def sort(self, f: FloatArray) -> NDArray[np.int32]:
         """The rows by these scores."""
         if f is not self.f:
             self.w, self.f = None, f
