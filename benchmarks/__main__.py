@@ -11,8 +11,8 @@ for pool in ("OMP", "OPENBLAS", "MKL", "NUMBA", "RAYON"):
     os.environ[f"{pool}_NUM_THREADS"] = "1"
 
 SECTIONS = (
-    "margin", "online", "cascade", "content_aware", "descriptors", "collection", "reading", "text", "search", "quality",
-    "words", "learning", "letor", "waiting", "replay", "large",
+    "margin", "sparse", "online", "cascade", "content_aware", "descriptors", "collection", "reading", "text", "search",
+    "quality", "words", "learning", "letor", "waiting", "replay", "large",
 )  # fmt: skip
 
 

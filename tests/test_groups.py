@@ -12,13 +12,12 @@ from hypothesis import strategies as st
 from rankloom.groups import (
     check_finite,
     check_grades,
-    check_largest,
-    check_least,
     check_weights,
     group_rows,
     preference_pairs,
     preferences,
 )
+from rankloom.rankers._feature_size import check_largest, check_least
 
 KEYS = st.one_of(
     st.integers(),

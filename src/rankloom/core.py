@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+Matrix = Any  # rows of features: a FloatArray, or compact ones, a float32 array or scipy's csr_array
 
 
 class Qrel(NamedTuple):
@@ -39,7 +40,7 @@ class RankingData:
 
     Parameters
     ----------
-    X : array of shape (n_rows, n_features)
+    X : array of shape (n_rows, n_features), dense or a `scipy.sparse.csr_array`
     y : array of shape (n_rows,)
         Grades, higher is better.
     qid : array of shape (n_rows,)
@@ -49,7 +50,7 @@ class RankingData:
     feature_names : sequence of str, optional
     """
 
-    X: FloatArray
+    X: Matrix
     y: FloatArray
     qid: NDArray[Any]
     ids: Sequence[str] | None = None
@@ -69,6 +70,8 @@ class RankingData:
         missing = n_features - self.X.shape[1]
         if missing <= 0 or self.feature_names is not None:
             return self
+        if not isinstance(self.X, np.ndarray):
+            return replace(self, X=type(self.X)((self.X.data, self.X.indices, self.X.indptr), (len(self), n_features)))
         return replace(self, X=np.pad(self.X, ((0, 0), (0, missing))))
 
     def take(self, rows: Any) -> RankingData:

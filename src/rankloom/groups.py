@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloom.core import FloatArray, IntArray
+from rankloom.core import FloatArray, IntArray, Matrix
 
 
 @dataclass(frozen=True)
@@ -120,10 +120,14 @@ def check_choice(name: str, value: Any, known: Sequence[str]) -> None:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}; got {value!r}")
 
 
-def check_finite(array: FloatArray, name: str) -> None:
+def check_finite(array: Matrix, name: str) -> None:
     """Raise a ValueError that names the first row with NaN or infinity."""
+    if not isinstance(array, np.ndarray):
+        _check_sparse(array, name)
+        return
     with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(array.sum()):  # one pass without a temporary; a sum that overflows goes on to the exact test
+        flat = array.ravel(order="K")
+        if np.isfinite(flat @ flat):  # one pass without a temporary; a sum that overflows goes on to the exact test
             return
     finite = np.isfinite(array)
     if finite.all():
@@ -135,43 +139,23 @@ def check_finite(array: FloatArray, name: str) -> None:
     raise ValueError(f"{name} contains {_spell(array[row, column])} in row {row}, column {column}")
 
 
-def check_largest(rows: FloatArray, most: float, who: str) -> None:
-    """Raise a ValueError that names the column whose values are beyond what a ranker can compute with."""
-    flat = rows.ravel()
-    with np.errstate(over="ignore"):
-        # One fast pass; only a sum that is large, or a limit whose square is no number, goes on to the exact test.
-        if np.isinf(most) or flat @ flat <= most * most < np.inf:
-            return
-    column, value = _first(_largest(rows) > most, rows)
-    if column >= 0:
-        raise ValueError(
-            f"X has values up to {value:.3g} in column {column}, {who} computes with at most {most:g}; "
-            "divide the column by a constant"
-        )
+def canonical_csr(X: Matrix, dtype: Any = None) -> Matrix:
+    """A sparse matrix as a `csr_array` with sorted columns, none twice; the caller's matrix stays as it is."""
+    from scipy.sparse import csr_array
+
+    rows = csr_array(X, dtype=dtype)
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return rows
 
 
-def check_least(rows: FloatArray, least: float, who: str) -> None:
-    """Raise a ValueError that names the column whose values are so small that a ranker would lose them; 0 is fine."""
-    largest = _largest(rows)
-    column, value = _first((largest > 0) & (largest < least), rows)
-    if column >= 0:
-        raise ValueError(
-            f"X has no value beyond {value:.3g} in column {column}, {who} computes with at least {least:g}; "
-            "multiply the column by a constant"
-        )
-
-
-def _largest(rows: FloatArray) -> FloatArray:
-    """The largest absolute value of each column, without a copy of the rows."""
-    return np.asarray(np.maximum(rows.max(axis=0, initial=0.0), -rows.min(axis=0, initial=0.0)))
-
-
-def _first(bad: NDArray[np.bool_], rows: FloatArray) -> tuple[int, float]:
-    """The first bad column and its largest absolute value; -1 where there is none."""
-    if not bad.any():
-        return -1, 0.0
-    column = int(np.argmax(bad))
-    return column, float(np.abs(rows[:, column]).max())
+def _check_sparse(array: Matrix, name: str) -> None:
+    finite = np.isfinite(array.data)
+    if not finite.all():
+        place = int(np.argmin(finite))
+        row, column = np.searchsorted(array.indptr, place, side="right") - 1, array.indices[place]
+        raise ValueError(f"{name} contains {_spell(array.data[place])} in row {row}, column {column}")
 
 
 def _spell(value: float) -> str:
@@ -317,8 +301,11 @@ def preferences(
 
 def _runs(query: IntArray, grade: FloatArray) -> tuple[IntArray, IntArray, IntArray, IntArray]:
     """Where queries and grade levels begin; the first level and the number of levels of each query."""
-    new_query = np.flatnonzero(np.diff(query, prepend=-1) != 0)
-    new_level = np.union1d(new_query, np.flatnonzero(np.diff(grade, prepend=np.nan) != 0))
+    changes = np.ones((2, len(query)), dtype=bool)
+    np.not_equal(query[1:], query[:-1], out=changes[0, 1:])
+    np.not_equal(grade[1:], grade[:-1], out=changes[1, 1:])
+    changes[1] |= changes[0]
+    new_query, new_level = np.flatnonzero(changes[0]), np.flatnonzero(changes[1])
     first_level = np.searchsorted(new_level, new_query)
     return new_query, new_level, first_level, np.diff(first_level, append=len(new_level))
 

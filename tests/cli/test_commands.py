@@ -48,6 +48,24 @@ def test_fit_saves_the_ranker_that_python_fits(files, model):
     np.testing.assert_array_equal(loaded.coef_, expected.coef_)
 
 
+def test_sparse_files_give_the_same_ranker_and_scores(files, model):
+    made = files / "sparse.json"
+    rankloom("fit", files / "train.txt", "--set", "nu=0.5", "--sparse", "-o", made)
+    np.testing.assert_allclose(load_ranker(made).coef_, load_ranker(model).coef_, rtol=1e-6)
+    rankloom("fit", files / "train.txt", "--validation", files / "vali.txt", "--sparse", "-o", made)
+    for command in (["predict", "--format", "scores"], ["evaluate"]):
+        dense, same = (
+            rankloom(*command, files / "test.txt", "--model", made, *option).stdout for option in ([], ["--sparse"])
+        )
+        numbers = [
+            [float(word) for word in text.split() if word.lstrip("-")[0].isdigit() and "." in word]
+            for text in (dense, same)
+        ]
+        np.testing.assert_allclose(numbers[0], numbers[1], rtol=1e-9)
+    rankloom("fit", files / "train.txt", "--ranker", "opr", "--stream", "--sparse", "-o", made)
+    assert "dense rows only" in rankloom("fit", files / "train.txt", "-r", "nb", "--sparse", "-o", made, code=1).stderr
+
+
 def test_fit_says_what_it_did(files):
     result = rankloom("fit", files / "train.txt", "-o", files / "m.json", "--json")
     (record,) = records(result)

@@ -13,10 +13,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from scipy.sparse import csr_array
 from sklearn.datasets import load_svmlight_file
 
 from rankloom import RankingData
-from rankloom.datasets import _files, load_letor, save_letor
+from rankloom.datasets import _files, iter_letor, load, load_letor, save, save_letor
 from rankloom.datasets._svmlight import item_id, parse_careful, parse_fast
 from tests.data import SHARED, needs_shared, written
 
@@ -179,7 +180,7 @@ def test_a_huge_index_allocates_nothing():
     finally:
         tracemalloc.stop()
     assert message.startswith("rows.txt:2: feature index 999999999 makes a dense array of 89.4 GiB from")
-    assert message.endswith("pass n_features=999999999")
+    assert message.endswith("pass n_features=999999999, or sparse=True for a sparse one")
 
 
 def test_gzip_is_told_by_its_content():
@@ -471,3 +472,52 @@ def test_lightgbm_example():
     np.testing.assert_array_equal(train.X, load_svmlight_file(str(folder / "rank.train.gz"))[0].toarray())
     test = load_letor(folder / "rank.test.gz", n_features=train.X.shape[1], group_sizes=folder / "rank.test.query")
     assert (len(test), len(np.unique(test.qid))) == (768, 50)
+
+
+def test_sparse_rows_are_those_of_the_dense_array(tmp_path):
+    path = tmp_path / "rows.txt"
+    path.write_text("2 qid:7 3:1.5 1:-2\n0 qid:7\n1 qid:8 2:0 4:1e-3 #docid = x\n")
+    dense, made = load_letor(path), load_letor(path, sparse=True)
+    assert made.X.has_sorted_indices
+    assert made.X.nnz == 4
+    np.testing.assert_array_equal(made.X.toarray(), dense.X)
+    np.testing.assert_array_equal(made.y, dense.y)
+    np.testing.assert_array_equal(made.widened(9).X.toarray(), dense.widened(9).X)
+    np.testing.assert_array_equal(made.take([2, 0]).X.toarray(), dense.X[[2, 0]])
+    parts = [part.X for part in iter_letor(path, sparse=True)]
+    np.testing.assert_array_equal(np.vstack([part.toarray() for part in parts]), dense.X)
+    np.testing.assert_array_equal(load(path, sparse=True).X.toarray(), dense.X)
+
+
+def test_a_sparse_file_never_becomes_dense(tmp_path):
+    path = tmp_path / "rows.txt"
+    rng = np.random.default_rng(0)
+    columns = rng.integers(1, 2_000_000_000, (3000, 2))
+    path.write_text("".join(f"1 qid:{i // 10} {min(row)}:1 {max(row)}:2\n" for i, row in enumerate(columns)))
+    tracemalloc.start()
+    try:
+        data = load_letor(path, sparse=True)
+        save_letor(data, tmp_path / "again.txt.gz")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 10e6  # 48 TB as a dense array
+    again = load_letor(tmp_path / "again.txt.gz", sparse=True)
+    assert again.X.shape == data.X.shape == (3000, columns.max())
+    assert (again.X != data.X).nnz == 0
+
+
+def test_sparse_rows_are_written_with_the_last_feature(tmp_path):
+    X = csr_array((np.array([1.0, 2.0, 0.5]), np.array([1, 1, 0]), np.array([0, 2, 3, 3])), shape=(3, 5))
+    path = tmp_path / "rows.txt"
+    save_letor(RankingData(X, np.array([1.0, 0.0, 2.0]), np.array([3, 3, 3])), path)
+    assert path.read_text() == "1 qid:3 2:3.0 5:0.0\n0 qid:3 1:0.5\n2 qid:3\n"
+    np.testing.assert_array_equal(load_letor(path).X, X.toarray())
+    with pytest.raises(ValueError, match="written from dense rows"):
+        save(RankingData(X, np.zeros(3), np.zeros(3)), tmp_path / "rows.csv")
+    (tmp_path / "rows.csv").write_text("qid,y,a\n1,1,0\n")
+    with pytest.raises(ValueError, match="a table is read dense"):
+        load(tmp_path / "rows.csv", sparse=True)
+    X.data[1] = np.inf
+    with pytest.raises(ValueError, match="infinity"):
+        save_letor(RankingData(X, np.zeros(3), np.zeros(3)), path)

@@ -80,7 +80,7 @@ def by_score(f, prefs, loss):
         risk = risk.smoothed(loss)
     if isinstance(risk, QuadraticPairs):
         value, gradient, *_ = _kernels.hinge.value_gradient(
-            f, prefs.weight, np.argsort(f), risk.splits, risk.scales, risk.depths, risk.pieces
+            f, prefs.weight, risk.sorted.sort(f), risk.splits, risk.scales, risk.depths, risk.pieces
         )
         return value, gradient
     return risk.by_score(f)
@@ -139,12 +139,36 @@ def test_value_and_gradient(loss, grades, weighted, ties):
 
 @pytest.mark.parametrize("loss", [loss for loss in EVERY if loss is not LOSSES["hinge"]], ids=name_of)
 @pytest.mark.parametrize(("grades", "weighted"), [(2, False), (4, True), (10**6, True)])
-def test_hessian(loss, grades, weighted):
-    prefs, grade = make(150, grades, queries=3, weighted=weighted, normalize="query" if weighted else "pairs")
+@pytest.mark.parametrize("queries", [1, 3])
+def test_hessian(loss, grades, weighted, queries):
+    prefs, grade = make(
+        150 if queries > 1 else 300,
+        grades,
+        queries=queries,
+        weighted=weighted,
+        normalize="query" if weighted else "pairs",
+    )
     random = np.random.default_rng(3)
     f, X = random.normal(size=len(grade)), random.normal(size=(len(grade), 4))
     expected = slow_hessian(f, X, prefs, grade, as_loss(loss))
     np.testing.assert_allclose(hessian(f, X, prefs, loss), expected, rtol=1e-6, atol=1e-6 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("rows", [60, 3000])
+def test_halves_are_sorted_anew_and_from_their_old_order(rows):
+    prefs, grade = make(rows, 5, queries=3)
+    risk = pair_risk(np.zeros((len(grade), 1)), prefs, LOSSES["hinge"])
+    assert risk.sorted.short == (rows == 60)
+    random = np.random.default_rng(0)
+    f = random.normal(size=len(grade))
+    for change in (0.0, 0.1, 5.0):
+        f = f + change * random.normal(size=len(f)).round(1)
+        order = risk.sorted.sort(f)
+        for (a, m, b), depth in zip(risk.splits.tolist(), risk.depths.tolist(), strict=True):
+            for first, last in ((a, m), (m, b)):
+                part = order[depth, first:last]
+                assert sorted(part.tolist()) == list(range(first, last))
+                assert (np.diff(f[part]) >= 0).all()
 
 
 def test_hessian_is_the_slope_of_the_gradient():

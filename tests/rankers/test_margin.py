@@ -11,6 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
+from rankloom.datasets import make_ranking
+from rankloom.groups import group_rows, preferences
 from rankloom.rankers import (
     FullRankingLogisticRegression,
     LogisticRegressionRanker,
@@ -18,6 +20,8 @@ from rankloom.rankers import (
     RankingLogisticRegression,
     RankSVM,
 )
+from rankloom.rankers._risks import pair_risk
+from rankloom.rankers._solve import smoothed_newton
 from rankloom.rankers.losses import LOSSES, MarginLoss, smoothed_hinge
 
 FRLR, RLR, LR = FullRankingLogisticRegression, RankingLogisticRegression, LogisticRegressionRanker
@@ -578,3 +582,33 @@ def test_one_list_of_200000_rows_takes_memory_of_rows():
         # The direction of a noisy linear utility: the order of w and the sign of w are known.
         direction = np.array(coef) / np.linalg.norm(coef)
         np.testing.assert_allclose(direction, np.array([1, -0.5, 0]) / np.sqrt(1.25), atol=0.02)
+
+
+@pytest.mark.parametrize("nu", [50.0, 0.05])
+def test_a_sample_of_the_queries_begins_and_leaves_no_trace(nu):
+    X, y, qid = make_ranking(n_queries=400, n_items=12, n_features=6, n_informative=3, noise=1.0, random_state=3)
+    prefs = preferences(y, group_rows(qid, len(y)))
+    risk = pair_risk(X[prefs.rows], prefs, LOSSES["hinge"])
+    part, share = risk.sample()
+    chosen = np.isin(qid, np.unique(qid)[::8])
+    assert share == pytest.approx(preferences(y[chosen], group_rows(qid[chosen], chosen.sum())).n_pairs / prefs.n_pairs)
+    w = np.linspace(-1.0, 1.0, 6)
+    own = preferences(y[chosen], group_rows(qid[chosen], chosen.sum()))
+    expected = pair_risk(X[chosen][own.rows], own, LOSSES["hinge"]).value_gradient(w)
+    found = part.value_gradient(w)
+    assert found[0] == pytest.approx(expected[0])
+    np.testing.assert_allclose(found[1], expected[1])
+
+    ranker = RankSVM(nu).fit(X, y, qid)
+    assert ranker.gap_ <= 1e-5 * ranker.objective_
+    exact = smoothed_newton(risk.smoothed, np.full(6, 2 * nu), 1e-7, 500)[0]
+    assert exact.objective <= ranker.objective_ + 1e-12 <= exact.objective * (1 + 1e-5)
+    renamed = RankSVM(nu).fit(X, y, (7 * qid) % 401)  # another eighth of the queries
+    np.testing.assert_allclose(renamed.coef_, ranker.coef_, atol=2e-4 * np.abs(ranker.coef_).max())
+
+
+def test_no_sample_of_few_queries_or_of_many_features():
+    for n_queries, n_features in ((300, 6), (400, 70)):
+        X, y, qid = make_ranking(n_queries=n_queries, n_items=12, n_features=n_features, random_state=3)
+        prefs = preferences(y, group_rows(qid, len(y)))
+        assert pair_risk(X[prefs.rows], prefs, LOSSES["hinge"]).sample() is None

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse import coo_array, csr_array
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
@@ -293,6 +294,20 @@ def check_lazy(ranker: Ranker) -> None:
     assert narrow.n_evaluations == 0, "cells were computed before their number was checked"
 
 
+def check_compact(ranker: Ranker) -> None:
+    """Sparse and float32 rows teach and score like dense ones, or sparse ones are refused in one line."""
+    data = _problem(n_queries=20)
+    rows = np.where(np.random.default_rng(0).random(data.X.shape) < 0.5, data.X, 0.0).astype(np.float32)
+    dense = clone(ranker).fit(rows.astype(np.float64), data.y, qid=data.qid)
+    expected = dense.predict(rows.astype(np.float64))
+    _assert_same(clone(ranker).fit(rows, data.y, qid=data.qid).predict(rows), expected, "float32 rows")
+    for made in (csr_array(rows, dtype=np.float64), coo_array(rows)):
+        if ranker.takes_compact:
+            _assert_same(clone(ranker).fit(made, data.y, qid=data.qid).predict(made), expected, "sparse rows")
+        else:
+            _assert_raises(partial(clone(ranker).fit, made, data.y, qid=data.qid), "dense rows")
+
+
 def _column(X: FloatArray, j: int, rows: IntArray) -> FloatArray:
     return np.asarray(X[rows, j])
 
@@ -325,6 +340,7 @@ RANKER_CHECKS: tuple[Callable[[Ranker], None], ...] = (
     check_streamed,
     check_json,
     check_lazy,
+    check_compact,
     check_docstring,
 )
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rankloom.core import RankingData
     from rankloom.rankers import Ranker
 
+sparse_option = click.option("--sparse", is_flag=True, help="Keep LETOR text sparse: memory follows its non-zeros.")
 METRICS = ("AP", "nDCG@10", "P@10", "RR")
 _File = click.Path(dir_okay=False)
 
@@ -33,6 +34,7 @@ def _size(data: RankingData) -> dict[str, int]:
 @click.option("--output", "-o", type=_File, required=True, help="Where to write the ranker (JSON).")
 @click.option("--validation", type=_File, help="Choose the parameters that are not set on this file.")
 @click.option("--stream", is_flag=True, help="For online rankers: read TRAIN piece by piece, in bounded memory.")
+@sparse_option
 @metric_option("AP")
 @policy_option
 @json_option
@@ -43,6 +45,7 @@ def fit(
     output: str,
     validation: str | None,
     stream: bool,
+    sparse: bool,
     metrics: tuple[str, ...],
     policy: str,
     as_json: bool,
@@ -54,6 +57,7 @@ def fit(
       rankloom fit train.txt --ranker rlr --set nu=1 -o model.json
       rankloom fit train.txt.gz --ranker frlr --validation vali.txt.gz -o model.json
       rankloom fit large.txt.gz --ranker opar2 --stream -o model.json
+      rankloom fit words.txt.gz --ranker frlr --sparse -o model.json
     """
     from rankloom.datasets import load
     from rankloom.model_selection.selection import default_grid, select
@@ -62,16 +66,19 @@ def fit(
     fixed = read_settings(settings)
     make = partial(make_ranker, ranker, **fixed)
     model = make()  # a wrong name or parameter is said before a long file is read
+    if sparse and not model.takes_compact:
+        raise ValueError(f"{ranker} learns from dense rows only; leave --sparse out")
     if stream:
-        _fit_stream(train, ranker, model, fixed, output, validation, as_json)
+        _fit_stream(train, ranker, model, fixed, output, validation, sparse, as_json)
         return
-    data = load(train)
+    data = load(train, sparse=sparse)
     record: dict[str, Any] = {"ranker": ranker, **_size(data)}
     began = perf_counter()
     if validation is None:
         model.fit(data.X, data.y, qid=data.qid)
     else:
-        chosen = select(make, default_grid(ranker, fixed), data, load(validation), metrics[0], policy)
+        held = load(validation, sparse=sparse)
+        chosen = select(make, default_grid(ranker, fixed), data, held, metrics[0], policy)
         model, fixed = chosen.ranker, {**fixed, **chosen.params}
         record["validation"] = {metrics[0]: chosen.value}
     record |= {"params": fixed, "seconds": round(perf_counter() - began, 4), "output": output}
@@ -84,7 +91,14 @@ def fit(
 
 
 def _fit_stream(
-    train: str, name: str, model: Ranker, fixed: dict[str, Any], output: str, validation: str | None, as_json: bool
+    train: str,
+    name: str,
+    model: Ranker,
+    fixed: dict[str, Any],
+    output: str,
+    validation: str | None,
+    sparse: bool,
+    as_json: bool,
 ) -> None:
     from rankloom.datasets import iter_letor
     from rankloom.rankers import OnlineRanker
@@ -97,7 +111,7 @@ def _fit_stream(
     began = perf_counter()
     for _ in range(model.n_epochs):
         queries = rows = 0
-        for part in iter_letor(train):
+        for part in iter_letor(train, sparse=sparse):
             model.partial_fit(part.X, part.y, qid=part.qid)
             queries, rows = queries + len(set(part.qid.tolist())), rows + len(part)
     model.save(output)
@@ -154,8 +168,11 @@ def _without_names(model: Any) -> Any:
     help="A TREC run, one score a row in the order of DATA, or one JSON object a hit.",
 )  # fmt: skip
 @click.option("--qrels", type=_File, help="Also write the grades of DATA as TREC qrels, for trec_eval and its kin.")
+@sparse_option
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
-def predict(data: str, model: str, output: str | None, form: str, qrels: str | None, as_json: bool) -> None:
+def predict(
+    data: str, model: str, output: str | None, form: str, qrels: str | None, sparse: bool, as_json: bool
+) -> None:
     """Score the rows of DATA.
 
     \b
@@ -166,7 +183,7 @@ def predict(data: str, model: str, output: str | None, form: str, qrels: str | N
     from rankloom.datasets import load, write_qrels, write_run
     from rankloom.datasets.trec import qrels_of, run_of
 
-    rows = load(data)
+    rows = load(data, sparse=sparse)
     scores = _predict(model, rows, data)
     if qrels is not None:
         write_qrels(qrels_of(rows), qrels)
@@ -204,6 +221,7 @@ def predict(data: str, model: str, output: str | None, form: str, qrels: str | N
 @metric_option(*METRICS)
 @policy_option
 @click.option("--per-query", is_flag=True, help="A line for each query too.")
+@sparse_option
 @json_option
 def evaluate(
     data: str | None,
@@ -214,6 +232,7 @@ def evaluate(
     metrics: tuple[str, ...],
     policy: str,
     per_query: bool,
+    sparse: bool,
     as_json: bool,
 ) -> None:
     """Measure a ranking: DATA by a model or by scores, or a TREC run against qrels.
@@ -242,7 +261,7 @@ def evaluate(
         from rankloom.datasets import load
         from rankloom.datasets.trec import read_scores
 
-        rows = load(data)
+        rows = load(data, sparse=sparse)
         y, qid = rows.y, rows.qid
         scores = _predict(model, rows, data) if model is not None else read_scores(str(scores_file), len(rows))
     else:
@@ -255,16 +274,18 @@ def evaluate(
                 emit({"qid": key, **{metric: _or_none(values[i]) for metric, values in measured.values.items()}})
         emit({"queries": len(measured.qids), "policy": policy, **means})
         return
-    body = [[metric, f"{value:.4f}"] for metric, value in means.items()]
-    if per_query:
-        head = ["query", *metrics]
-        lines = [
-            [str(key), *(f"{values[i]:.4f}" for values in measured.values.values())]
-            for i, key in enumerate(measured.qids)
-        ]
-        table(head, [*lines, ["mean", *(f"{value:.4f}" for value in means.values())]])
-    else:
+    _show_measured(measured, means, policy, per_query)
+
+
+def _show_measured(measured: Any, means: dict[str, float], policy: str, per_query: bool) -> None:
+    if not per_query:
+        body = [[metric, f"{value:.4f}"] for metric, value in means.items()]
         table(["metric", "mean"], body, f"{len(measured.qids):,} queries, policy {policy}")
+        return
+    lines = [
+        [str(key), *(f"{values[i]:.4f}" for values in measured.values.values())] for i, key in enumerate(measured.qids)
+    ]
+    table(["query", *means], [*lines, ["mean", *(f"{value:.4f}" for value in means.values())]])
 
 
 def _or_none(value: float) -> float | None:

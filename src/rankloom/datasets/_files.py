@@ -13,7 +13,7 @@ from typing import IO, Any
 import numpy as np
 
 from rankloom.core import RankingData
-from rankloom.groups import check_finite
+from rankloom.groups import canonical_csr, check_finite
 
 PathLike = str | os.PathLike[str]
 
@@ -45,10 +45,12 @@ def check_data(data: Any, path: Any, call: str) -> tuple[RankingData, str]:
     if not isinstance(data, RankingData):
         raise TypeError(f"{call}: data must be a RankingData(X, y, qid), got {type(data).__name__}")
     name = check_path(path, call)
-    X, y = np.asarray(data.X, dtype=np.float64), np.asarray(data.y, dtype=np.float64)
-    if X.ndim != 2 or y.ndim != 1 or not len(X) == len(y) == len(data.qid):
+    sparse = hasattr(data.X, "tocsr")
+    X = canonical_csr(data.X, np.float64) if sparse else np.asarray(data.X, dtype=np.float64)
+    y = np.asarray(data.y, dtype=np.float64)
+    if X.ndim != 2 or y.ndim != 1 or not X.shape[0] == len(y) == len(data.qid):
         raise ValueError(f"X has the shape {X.shape}, but y has {y.size} and qid {len(data.qid)} values")
-    if not X.size:
+    if not all(X.shape):
         raise ValueError(f"nothing to write: X has the shape {X.shape}")
     if data.ids is not None and len(data.ids) != len(y):
         raise ValueError(f"there are {len(y)} rows but {len(data.ids)} ids; give one id a row, or ids=None")

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.core import FloatArray, IntArray
+from rankloom.core import FloatArray, IntArray, Matrix
 from rankloom.datasets._files import show
 
 LARGEST_INDEX = 2**31 - 1
@@ -80,6 +80,28 @@ def parse_fast(block: bytes, first: int) -> Rows | None:
     if not (np.isfinite(y).all() and np.isfinite(value).all()) or _has_duplicates(counts, index):
         return None
     return Rows(np.array(raw.lines, dtype=np.int64), y, raw.qids, raw.comments, counts, index, value)
+
+
+def csr_rows(parts: list[Rows], base: int, width: int) -> Matrix:
+    """The features as a `csr_array`, the first of them with the index `base`; the memory of the parts is given back.
+
+    The order of the values within a row is that of the file until they are sorted at the end.
+    """
+    from scipy.sparse import csr_array
+
+    counts = np.concatenate([rows.counts for rows in parts])
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    kind = np.int32 if max(int(indptr[-1]), width) < 2**31 else np.int64
+    indices, data = np.empty(indptr[-1], dtype=kind), np.empty(indptr[-1])
+    start = 0
+    for i, rows in enumerate(parts):
+        place = slice(start, start + len(rows.value))
+        indices[place], data[place] = rows.feature - base, rows.value
+        start = place.stop
+        parts[i] = rows._replace(feature=rows.feature[:0], value=rows.value[:0])
+    X = csr_array((data, indices, indptr.astype(kind)), shape=(len(counts), width))
+    X.sort_indices()
+    return X
 
 
 def _has_duplicates(counts: IntArray, index: NDArray[np.int32]) -> bool:

@@ -18,16 +18,16 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloom._io import atomic_write
-from rankloom.core import FloatArray, IntArray, RankingData
+from rankloom.core import FloatArray, IntArray, Matrix, RankingData
 from rankloom.datasets._files import PathLike, check_data, check_path, check_word, fields, read_blocks, show
-from rankloom.datasets._svmlight import Rows, item_id, parse_careful, parse_fast, qid_array
+from rankloom.datasets._svmlight import Rows, csr_rows, item_id, parse_careful, parse_fast, qid_array
 
 # Without n_features the dense array may have this many cells (256 MiB), or this many times what the file gives.
 _MOST_CELLS = 1 << 25
@@ -40,6 +40,7 @@ def load_letor(
     n_features: int | None = None,
     zero_based: bool | Literal["auto"] = "auto",
     group_sizes: PathLike | Sequence[int] | None = None,
+    sparse: bool = False,
 ) -> RankingData:
     """Load a file of SVMlight / LETOR rows, plain or gzip.
 
@@ -56,6 +57,8 @@ def load_letor(
     group_sizes : path or sequence of int, optional
         For a file without `qid:`, the number of rows of each query in order (a file has one per line, as LightGBM's
         `rank.train.query`); queries are then numbered from 1. Without it all rows are query 1.
+    sparse : bool
+        Whether `X` is a `scipy.sparse.csr_array` of the values that the file gives, never a dense array.
 
     Returns
     -------
@@ -85,9 +88,10 @@ def load_letor(
 
     file = _read(name)
     qid = _queries(file, name, group_sizes)
-    base, width = _columns(file.parts, name, n_features, zero_based)
+    base, width = _columns(file.parts, name, n_features, zero_based, dense=not sparse)
     y = np.concatenate([rows.y for rows in file.parts])
-    return RankingData(_dense(file.parts, base, width), y, qid, file.ids)
+    X = csr_rows(file.parts, base, width) if sparse else _dense(file.parts, base, width)
+    return RankingData(X, y, qid, file.ids)
 
 
 class _File(NamedTuple):
@@ -187,7 +191,7 @@ def _group_sizes(source: PathLike | Sequence[int]) -> list[int]:
 
 
 def _columns(
-    parts: list[Rows], name: str, n_features: int | None, zero_based: bool | Literal["auto"]
+    parts: list[Rows], name: str, n_features: int | None, zero_based: bool | Literal["auto"], *, dense: bool
 ) -> tuple[int, int]:
     """The index of the first feature, and the number of features."""
     lowest = min((int(rows.feature.min()) for rows in parts if rows.feature.size), default=1)
@@ -209,11 +213,11 @@ def _columns(
         raise ValueError(f"{name}: no row has a feature; give n_features if that is meant")
     n_rows = sum(len(rows.y) for rows in parts)
     given = n_rows + sum(len(rows.value) for rows in parts)
-    if n_rows * width > max(_MOST_CELLS, _MOST_CELLS_A_VALUE * given):
+    if dense and n_rows * width > max(_MOST_CELLS, _MOST_CELLS_A_VALUE * given):
         size = f"{n_rows * width * 8 / 2**30:.1f} GiB"
         raise ValueError(
             f"{name}:{_line_of(parts, largest)}: feature index {largest} makes a dense array of {size} from {given} "
-            f"given values; if that is meant, pass n_features={width}"
+            f"given values; if that is meant, pass n_features={width}, or sparse=True for a sparse one"
         )
     return base, width
 
@@ -230,8 +234,9 @@ def _line_of(parts: list[Rows], low: int, high: int | None = None) -> int:
 def save_letor(data: RankingData, path: PathLike) -> None:
     """Save rows as SVMlight / LETOR text, gzip if the name ends in `.gz`.
 
-    Every number is written so that it reads back as the same float64. All features are written, zeros too, because
-    some readers take a missing feature for unknown; indices count from 1. The file appears whole or not at all.
+    Every number is written so that it reads back as the same float64. All features of dense rows are written, zeros
+    too, because some readers take a missing feature for unknown; of sparse rows what is stored, and the last feature in
+    the first row. Indices count from 1. The file appears whole or not at all.
 
     Parameters
     ----------
@@ -255,16 +260,31 @@ def save_letor(data: RankingData, path: PathLike) -> None:
     X, y, _ = data
     queries = _spell_queries(data.qid)
     comments = None if data.ids is None else [_comment(item, row) for row, item in enumerate(data.ids)]
-    prefixes = [f"{j}:" for j in range(1, X.shape[1] + 1)]
+    spell = _spell_dense if isinstance(X, np.ndarray) else _spell_sparse
     with atomic_write(name) as file:
         for start in range(0, len(y), 1024):
             text = []
-            batch = X[start : start + 1024].tolist()
-            for row, (grade, values) in enumerate(zip(y[start : start + 1024].tolist(), batch, strict=True), start):
-                pairs = " ".join([prefix + repr(value) for prefix, value in zip(prefixes, values, strict=True)])
+            batch = spell(X, start, min(start + 1024, len(y)))
+            for row, (grade, pairs) in enumerate(zip(y[start : start + 1024].tolist(), batch, strict=True), start):
                 comment = "" if comments is None else comments[row]
-                text.append(f"{repr(grade).removesuffix('.0')} qid:{queries[row]} {pairs}{comment}\n")
+                text.append(f"{repr(grade).removesuffix('.0')} qid:{queries[row]}{pairs}{comment}\n")
             file.write("".join(text).encode())
+
+
+def _spell_dense(X: Matrix, start: int, stop: int) -> Iterator[str]:
+    prefixes = [f" {j}:" for j in range(1, X.shape[1] + 1)]
+    for values in X[start:stop].tolist():
+        yield "".join([prefix + repr(value) for prefix, value in zip(prefixes, values, strict=True)])
+
+
+def _spell_sparse(X: Matrix, start: int, stop: int) -> Iterator[str]:
+    width = X.shape[1]
+    for row in range(start, stop):
+        place = slice(X.indptr[row], X.indptr[row + 1])
+        pairs = dict(zip(X.indices[place].tolist(), X.data[place].tolist(), strict=True))
+        if row == 0:
+            pairs.setdefault(width - 1, 0.0)  # tells readers how many features there are
+        yield "".join([f" {j + 1}:{value!r}" for j, value in sorted(pairs.items())])
 
 
 def _spell_queries(qid: NDArray[Any]) -> list[str]:

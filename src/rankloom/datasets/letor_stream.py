@@ -9,11 +9,15 @@ import numpy as np
 
 from rankloom.core import RankingData
 from rankloom.datasets._files import PathLike, check_path, read_blocks, show
-from rankloom.datasets._svmlight import Rows, parse_careful, parse_fast
+from rankloom.datasets._svmlight import Rows, csr_rows, parse_careful, parse_fast
 
 
 def iter_letor(
-    path: PathLike, *, n_features: int | None = None, zero_based: bool | Literal["auto"] = "auto"
+    path: PathLike,
+    *,
+    n_features: int | None = None,
+    zero_based: bool | Literal["auto"] = "auto",
+    sparse: bool = False,
 ) -> Iterator[RankingData]:
     """Yield whole queries of a LETOR file, plain or gzip, in pieces of about 4 MiB of text.
 
@@ -25,6 +29,7 @@ def iter_letor(
     path : str or Path
     n_features : number of columns; a larger index is an error.
     zero_based : whether feature indices count from 0; "auto" looks for an index 0.
+    sparse : whether `X` is a `scipy.sparse.csr_array`.
 
     Examples
     --------
@@ -44,7 +49,7 @@ def iter_letor(
         n_features = high - base + 1 if n_features is None else n_features
     held: RankingData | None = None
     for rows in _parsed(name):
-        data = _dense(rows, base, n_features, name)
+        data = _data(rows, base, n_features, name, sparse)
         if held is not None:
             data = _joined(held, data)
         # The last query may go on in the next piece.
@@ -77,14 +82,17 @@ def _range(name: str) -> tuple[int, int]:
     return low, high
 
 
-def _dense(rows: Rows, base: int, n_features: int, name: str) -> RankingData:
+def _data(rows: Rows, base: int, n_features: int, name: str, sparse: bool) -> RankingData:
     column = rows.feature - base
     outside = np.flatnonzero((column < 0) | (column >= n_features))
     if outside.size:
         line = rows.lines[np.searchsorted(np.cumsum(rows.counts), outside[0], side="right")]
         raise ValueError(f"{name}:{line}: feature index {rows.feature[outside[0]]} is outside of {n_features} features")
-    X = np.zeros((len(rows.y), n_features))
-    X[np.repeat(np.arange(len(rows.y)), rows.counts), column] = rows.value
+    if sparse:
+        X = csr_rows([rows], base, n_features)
+    else:
+        X = np.zeros((len(rows.y), n_features))
+        X[np.repeat(np.arange(len(rows.y)), rows.counts), column] = rows.value
     qid = np.empty(len(rows.y), dtype=object)
     for i, text in enumerate(rows.qids):
         if text is None:
@@ -97,8 +105,15 @@ def _dense(rows: Rows, base: int, n_features: int, name: str) -> RankingData:
 
 
 def _joined(first: RankingData, second: RankingData) -> RankingData:
+    both = [first.X, second.X]
+    if isinstance(first.X, np.ndarray):
+        X = np.concatenate(both)
+    else:
+        from scipy.sparse import vstack
+
+        X = vstack(both, format="csr")
     return RankingData(
-        np.concatenate([first.X, second.X]),
+        X,
         np.concatenate([first.y, second.y]),
         np.concatenate([first.qid, second.qid]),
     )

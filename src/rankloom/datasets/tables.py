@@ -53,11 +53,12 @@ def _kind(name: str) -> str | None:
     return next((ending for ending in (".parquet", *_DELIMITERS) if name.lower().endswith(ending)), None)
 
 
-def load(path: PathLike) -> RankingData:
+def load(path: PathLike, *, sparse: bool = False) -> RankingData:
     """Load a file by its name: `.parquet`, `.csv`, `.tsv` as tables, anything else as LETOR text.
 
     LETOR text without `qid:` takes the group sizes of a file `NAME.query` beside it, as LightGBM does; without one all
-    rows are one query, which is said in a warning.
+    rows are one query, which is said in a warning. With `sparse` the features of LETOR text are a
+    `scipy.sparse.csr_array`; tables are dense.
 
     Examples
     --------
@@ -71,14 +72,16 @@ def load(path: PathLike) -> RankingData:
     """
     name = check_path(path, "load(path)")
     if _kind(name) is not None:
+        if sparse:
+            raise ValueError(f"{name}: a table is read dense; only LETOR / SVMlight text is read sparse")
         return load_table(path)
     if _names_queries(name):
-        return load_letor(path)
+        return load_letor(path, sparse=sparse)
     sizes = Path(name.removesuffix(".gz") + ".query")
     if sizes.exists():
-        return load_letor(path, group_sizes=sizes)
+        return load_letor(path, group_sizes=sizes, sparse=sparse)
     warnings.warn(f"{name} has no qid, and there is no {sizes}: all its rows are one query", UserWarning, stacklevel=2)
-    return load_letor(path)
+    return load_letor(path, sparse=sparse)
 
 
 def _names_queries(name: str) -> bool:
@@ -181,6 +184,8 @@ def save_table(data: RankingData, path: PathLike) -> None:
     7,1,"x.jpg",0.5
     """
     data, name = check_data(data, path, "save_table(data, path)")
+    if not isinstance(data.X, np.ndarray):
+        raise ValueError(f"{name}: a table is written from dense rows; write sparse ones as LETOR text, or X.toarray()")
     kind = _known_kind(name)
     arrow = _arrow()
     X, y, _ = data

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.utils import check_random_state
 
-from rankloom.core import FloatArray, IntArray
+from rankloom.core import FloatArray, IntArray, Matrix
 from rankloom.groups import Groups, group_rows, preferences
 from rankloom.rankers.base import Problem
 
@@ -36,7 +38,7 @@ def canonical(problem: Problem, *, merge: bool = True) -> Canonical:
     rows = np.flatnonzero((weight > 0) & (problem.query_weight[codes] > 0))
     if not len(rows):
         return Canonical(rows, group_rows([], 0), np.empty(0), np.empty(0))
-    key = _hashes(*X.T, y)
+    key = _row_hashes(X, y)
     rows = rows[np.lexsort((key[rows], codes[rows]))]
     weight = weight[rows]
     if merge:
@@ -44,7 +46,7 @@ def canonical(problem: Problem, *, merge: bool = True) -> Canonical:
         same = (codes[row] == codes[following]) & (key[row] == key[following])
         alike = np.flatnonzero(same)
         row, following = row[alike], following[alike]
-        same[alike] = (y[row] == y[following]) & (X[row] == X[following]).all(axis=1)
+        same[alike] = (y[row] == y[following]) & _equal_rows(X[row], X[following])
         first = np.flatnonzero(np.append(True, ~same))
         rows, weight = rows[first], np.add.reduceat(weight, first)
     starts = np.flatnonzero(np.diff(codes[rows], prepend=-1))
@@ -66,7 +68,7 @@ def hold_out(problem: Problem, share: float, random_state: Any) -> NDArray[np.bo
     """
     random = check_random_state(random_state)
     codes = problem.groups.codes
-    key = _hashes(*problem.X.T)
+    key = _hashes(len(codes), problem.X.T)
     taught = preferences(problem.y, problem.groups, problem.weight, problem.query_weight)
     queries = np.unique(taught.query)
     rows = np.sort(taught.rows)
@@ -99,11 +101,30 @@ def subset(problem: Problem, rows: NDArray[np.bool_]) -> Problem:
     return Problem(problem.X[rows], problem.y[rows], groups, problem.weight[rows], problem.query_weight[kept])
 
 
-def _hashes(*columns: FloatArray) -> np.ndarray[Any, np.dtype[np.uint64]]:
+def _row_hashes(X: Matrix, y: FloatArray) -> np.ndarray[Any, np.dtype[np.uint64]]:
+    """A hash of each row and its grade. That of a sparse row is a sum over its values other than 0."""
+    if not sparse.issparse(X):
+        return _hashes(len(y), (*X.T, y))
+    parts = _hashes(X.nnz, (X.indices, X.data))
+    parts[X.data == 0.0] = 0
+    sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(parts)])
+    hashes = _hashes(len(y), [y])
+    hashes += sums[X.indptr[1:]] - sums[X.indptr[:-1]]
+    return hashes
+
+
+def _equal_rows(X: Matrix, other: Matrix) -> NDArray[np.bool_]:
+    if not sparse.issparse(X):
+        return np.asarray((other == X).all(axis=1))
+    differ = (other != X).tocsr()
+    return np.asarray(np.diff(differ.indptr) == 0)
+
+
+def _hashes(n: int, columns: Iterable[Matrix]) -> np.ndarray[Any, np.dtype[np.uint64]]:
     """A hash of each row of these columns, by the multiply and shift of splitmix64."""
-    hashes = np.zeros(len(columns[0]), dtype=np.uint64)
+    hashes = np.zeros(n, dtype=np.uint64)
     for column in columns:
-        hashes ^= (column + 0.0).view(np.uint64)  # + 0.0 makes -0.0 the same as 0.0
+        hashes ^= np.add(column, 0.0, dtype=np.float64).view(np.uint64)  # + 0.0 makes -0.0 the same as 0.0
         hashes *= np.uint64(0xBF58476D1CE4E5B9)
         hashes ^= hashes >> np.uint64(31)
     return hashes

@@ -12,10 +12,15 @@ from threadpoolctl import threadpool_limits
 
 from rankloom.core import FloatArray
 from rankloom.rankers import _kernels
-from rankloom.rankers._risks import HingeRisk, Risk
+from rankloom.rankers._compact import NEWTON_LIMIT, Curvature
+from rankloom.rankers._risks import HingeRisk, QuadraticPairs, Risk
 
+MOST_PRODUCTS = 100  # products with the curvature in a step of more weights
 NARROW = 0.4  # each width of the smoothed hinge over the one before
-LEAVE = 0.3  # a width is left when its Newton decrement is below this share of its part of the duality gap
+LEAVE = 3.0  # a width is left when its Newton decrement is below this many times its part of the duality gap
+COARSE = 3e-3  # relative gap on a sample
+FIRMER = 3.0  # times the penalty on a sample, which is fitted more closely than all queries can be
+SETTLED = 1e-9  # a minimum is reached when what is left to gain is below this share of the objective
 
 
 class Solution(NamedTuple):
@@ -51,9 +56,40 @@ def newton(risk: Risk, ridge: FloatArray, start: FloatArray, tol: float, max_ite
 def newton_direction(risk: Risk, ridge: FloatArray, w: FloatArray, gradient: FloatArray) -> tuple[FloatArray, float]:
     """Newton's step (to be subtracted) and its decrement."""
     hessian = risk.hessian(w)
-    hessian[np.diag_indices_from(hessian)] += ridge
+    if isinstance(hessian, Curvature):
+        step = conjugate_gradients(hessian, ridge, gradient)
+        return step, float(gradient @ step)
+    hessian.flat[:: len(ridge) + 1] += ridge
     step = _solve_positive(hessian, gradient)
     return step, float(gradient @ step)
+
+
+def conjugate_gradients(curvature: Curvature, ridge: FloatArray, right: FloatArray) -> FloatArray:
+    r"""Solve \((H + \mathrm{diag}(r)) p = b\) by products with H, each weight in the unit that its curvature gives.
+
+    Up to NEWTON_LIMIT weights the system is solved as if it were factorised, so that compact rows give the weights of
+    dense ones; beyond, only as far as a step needs.
+    """
+    diagonal = curvature.diagonal() + ridge
+    unit = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+    exact = len(right) <= NEWTON_LIMIT
+    p, residual = np.zeros_like(right), unit * right
+    direction, square = residual.copy(), float(residual @ residual)
+    least = (1e-11 if exact else 1e-3) ** 2 * square
+    for _ in range(3 * len(right) + 50 if exact else MOST_PRODUCTS):
+        if square <= least or square < 1e-300:
+            break
+        along = unit * direction
+        image = unit * (curvature @ along + ridge * along)
+        bend = float(direction @ image)
+        if bend <= 0.0:  # nothing but rounding is left
+            break
+        length = square / bend
+        p += length * direction
+        residual -= length * image
+        square, before = float(residual @ residual), square
+        direction = residual + (square / before) * direction
+    return unit * p
 
 
 def line_search(
@@ -86,8 +122,69 @@ def _solve_positive(matrix: FloatArray, right: FloatArray) -> FloatArray:
     return np.asarray(np.linalg.lstsq(matrix, right, rcond=1e-12)[0])  # no penalty and dependent features
 
 
-def smoothed_newton(smoothed: Callable[[float], HingeRisk], ridge: FloatArray, tol: float, max_iter: int) -> Solution:
+def smoothed_newton(
+    smoothed: Callable[[float], HingeRisk],
+    ridge: FloatArray,
+    tol: float,
+    max_iter: int,
+    start: tuple[FloatArray, float] | None = None,
+) -> tuple[Solution, float]:
     r"""Minimise a hinge risk plus \(\tfrac12 \sum_i r_i w_i^2\) to a relative duality gap of `tol`.
+
+    The hinge is rounded over a width, which is left for a narrower one once its own excess is small against the part of
+    the gap (`_gap_parts`) that falls with the width, and kept once that part is small enough. It begins with weights of
+    0 and a width of 1, or with those of `start`: then it ends at the minimum of the last width, so that the weights do
+    not depend on where it began. It returns the last width too.
+    """
+    w, width = (np.zeros(len(ridge)), 1.0) if start is None else start
+    risk = smoothed(width)
+    value, gradient = ridge_objective(risk, ridge, w)
+    best = Solution(w, np.inf, 0, False, None)
+    lower = -np.inf
+    bounded = bool((ridge > 0).all())
+    for iteration in range(1, max_iter + 1):
+        primal, rounding, excess = _gap_parts(risk, ridge, w, gradient)
+        if bounded:
+            lower = max(lower, primal - rounding - excess)
+        else:
+            step, decrement = _bent_direction(smoothed, width, ridge, w, value, gradient)
+            excess = decrement
+            lower = max(lower, value - decrement)
+        if primal < best.objective or best.converged:  # once converged, the weights of the last step are wanted
+            best = best._replace(w=w, objective=primal)
+        gap = max(best.objective - lower, 0.0)
+        reached = gap <= tol * best.objective and (start is None or rounding <= 0.5 * tol * primal)
+        best = best._replace(n_iter=iteration, gap=gap, converged=reached)
+        done = reached and (start is None or excess <= SETTLED * primal)
+        if done and best.w.any():
+            break
+        if bounded:
+            step, decrement = _bent_direction(smoothed, width, ridge, w, value, gradient)
+        if done:
+            # Small features gain less than the tolerance; the step still orders rows, where zero weights would not.
+            best = best._replace(w=-step)
+            break
+        leave = rounding > 0.5 * tol * primal and decrement <= LEAVE * rounding
+        if leave and decrement <= rounding:
+            w = w - step  # so near to the minimum that it need not be looked at
+        else:
+            moved = line_search(risk, ridge, w, value, step, decrement)
+            if moved is None and reached:
+                break
+            leave = leave or moved is None
+            if moved is not None:
+                w, value, gradient = moved
+        if leave:
+            if width < 1e-12:
+                break
+            width *= _narrowing(rounding / (tol * primal))
+            risk = smoothed(width)
+            value, gradient = ridge_objective(risk, ridge, w)
+    return best, width
+
+
+def _gap_parts(risk: HingeRisk, ridge: FloatArray, w: FloatArray, gradient: FloatArray) -> tuple[float, float, float]:
+    r"""The objective of the hinge itself, and the two parts of its duality gap.
 
     The hinge of width \(\mu\), \(\max_{0 \le a \le 1} a(1-x) - \mu a^2/2\), is smooth; its slopes \(a\) are a feasible
     point of the dual problem of the hinge itself,
@@ -95,51 +192,58 @@ def smoothed_newton(smoothed: Callable[[float], HingeRisk], ridge: FloatArray, t
     .. math:: D(a) = \sum a - \tfrac12 \sum_i g_i^2 / r_i, \qquad g = \nabla R_\mu(w).
 
     The gap is \(\sum [h(x) - a(1-x)]\), which falls with the width, plus
-    \(\tfrac12 \sum_i (\nabla J_\mu)_i^2 / r_i\), which falls with Newton's steps. So a width is left once its own
-    excess is small against the first part, and kept once that part is small enough. Weights that are not penalised (an
+    \(\tfrac12 \sum_i (\nabla J_\mu)_i^2 / r_i\), which falls with Newton's steps. Weights that are not penalised (an
     intercept) leave the dual without a finite value; there \(J_\mu(w)\) minus the decrement stands for the bound, about
     \(\min J_\mu \le \min J\).
     """
-    w = np.zeros(len(ridge))
-    width = 1.0
-    risk = smoothed(width)
-    value, gradient = ridge_objective(risk, ridge, w)
-    best = Solution(w, np.inf, 0, False, None)
-    lower = -np.inf
+    sharp, slope = risk.sharp_parts(w)
+    primal = sharp + 0.5 * float(ridge @ (w * w))
+    rounding = sharp - slope - float((gradient - ridge * w) @ w)
     penalized = ridge > 0
-    for iteration in range(1, max_iter + 1):
-        step, decrement = newton_direction(risk, ridge, w, gradient)
-        wider = width
-        while decrement > 2.0 * value and wider < 1e6:
-            # More than the whole objective to gain: too few margins lie in the curved piece to tell its shape.
-            wider /= NARROW
-            step, decrement = newton_direction(smoothed(wider), ridge, w, gradient)
-        sharp, slope = risk.sharp_parts(w)
-        primal = sharp + 0.5 * float(ridge @ (w * w))
-        rounding = sharp - slope - float((gradient - ridge * w) @ w)
-        if penalized.all():
-            lower = max(lower, primal - rounding - 0.5 * float((gradient**2 / ridge).sum()))
-        else:
-            lower = max(lower, value - decrement)
-        if primal < best.objective:
-            best = best._replace(w=w, objective=primal)
-        gap = max(best.objective - lower, 0.0)
-        best = best._replace(n_iter=iteration, gap=gap, converged=gap <= tol * best.objective)
-        if best.converged and not best.w.any():
-            # Small features gain less than the tolerance; the step still orders rows, where zero weights would not.
-            best = best._replace(w=-step)
-        if best.converged:
-            break
-        moved = line_search(risk, ridge, w, value, step, decrement)
-        if moved is not None:
-            w, value, gradient = moved
-        if moved is None or (rounding > 0.5 * tol * primal and decrement <= LEAVE * rounding):
-            if width < 1e-12:
-                break
-            width *= NARROW
-            risk = smoothed(width)
-            value, gradient = ridge_objective(risk, ridge, w)
-    return best
+    return primal, rounding, 0.5 * float((gradient[penalized] ** 2 / ridge[penalized]).sum())
+
+
+def _narrowing(excess: float) -> float:
+    """The next width over this one: NARROW, or as much as lets the part of the gap that falls with its square pass.
+
+    In steps of a fifth, so that the last width does not hang on the last digits.
+    """
+    factor = 1.0
+    while factor > NARROW and factor * factor * excess > 0.4:
+        factor *= 0.8
+    return max(factor, NARROW) if factor < 1.0 else NARROW
+
+
+def _bent_direction(
+    smoothed: Callable[[float], HingeRisk],
+    width: float,
+    ridge: FloatArray,
+    w: FloatArray,
+    value: float,
+    gradient: FloatArray,
+) -> tuple[FloatArray, float]:
+    """Newton's step and its decrement, with the curvature of a wider kink where the own one tells too little."""
+    step, decrement = newton_direction(smoothed(width), ridge, w, gradient)
+    while decrement > 2.0 * value and width < 1e6:
+        # More than the whole objective to gain: too few margins lie in the curved piece to tell its shape.
+        width /= NARROW
+        step, decrement = newton_direction(smoothed(width), ridge, w, gradient)
+    return step, decrement
+
+
+def sampled_newton(risk: QuadraticPairs, ridge: FloatArray, tol: float, max_iter: int) -> Solution:
+    """Minimise the hinge over all pairs, beginning with a sample of the queries where there are many.
+
+    Wide kinks need few digits, but most of the time, as they bend at most pairs: a sample is as good for them.
+    """
+    sample = risk.sample()
+    if sample is None:
+        return smoothed_newton(risk.smoothed, ridge, tol, max_iter)[0]
+    part, share = sample
+    coarse, width = smoothed_newton(part.smoothed, FIRMER * share * ridge, max(COARSE, tol), max_iter)
+    width = NARROW ** round(np.log(width) / np.log(NARROW))  # on the same scale wherever the sample ended
+    solution = smoothed_newton(risk.smoothed, ridge, tol, max_iter, (coarse.w, width))[0]
+    return solution._replace(n_iter=solution.n_iter + coarse.n_iter)
 
 
 def quasi_newton(
@@ -165,6 +269,7 @@ def proximal_newton(risk: Risk, weights: FloatArray, start: FloatArray, tol: flo
     objective = value + float(weights @ np.abs(w))
     for iteration in range(1, max_iter + 1):
         hessian = risk.hessian(w)
+        assert isinstance(hessian, np.ndarray)
         # A trace of a ridge keeps features without curvature (dependent or unused ones) from running away.
         hessian[np.diag_indices_from(hessian)] += 1e-10 * max(float(np.trace(hessian)), 1e-300)
         step = _kernels.lasso.lasso_step(hessian, gradient, w, weights, 1e-3 * tol * max(objective, 1e-300), 10_000)

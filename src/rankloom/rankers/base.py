@@ -10,14 +10,17 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rankloom.core import FloatArray, IntArray
+from rankloom.core import FloatArray, IntArray, Matrix
 from rankloom.evaluation import metrics
 from rankloom.features import Features
-from rankloom.groups import Groups, check_finite, check_grades, check_largest, check_least, check_weights, group_rows
+from rankloom.groups import Groups, canonical_csr, check_finite, check_grades, check_weights, group_rows
 from rankloom.rankers import _persist
+from rankloom.rankers._compact import dense_rows, scores
+from rankloom.rankers._feature_size import check_largest, check_least
 
 Weights = Mapping[Hashable, float] | ArrayLike | None
 
@@ -31,7 +34,7 @@ def warn_nothing_to_learn(outcome: str = "all scores are equal") -> None:
 class Problem(NamedTuple):
     """The checked arguments of `fit`: rows, grades, queries, one weight per row, one weight per query."""
 
-    X: FloatArray
+    X: Matrix
     y: FloatArray
     groups: Groups
     weight: FloatArray
@@ -49,8 +52,9 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
     that orders all pairs of two grades alone can never get a weight against it, `learns_in_order` whether the order of
     the queries matters (that of the rows within a query never does), `grades_are_ordinal` whether only the order and
     the proportions of grades matter, not their size, `list_aware` whether a score depends on the other rows of its
-    query. `feature_range` are the least and the greatest size of a feature that the ranker can compute with: `fit`
-    refuses a column whose largest absolute value is outside.
+    query, `takes_compact` whether sparse and float32 rows are learned from and scored as they are (otherwise sparse
+    rows are refused and float32 ones become float64). `feature_range` are the least and the greatest size of a feature
+    that the ranker can compute with: `fit` refuses a column whose largest absolute value is outside.
     """
 
     # scikit-learn's metadata routing hands qid to fit, predict and score without set_fit_request(...).
@@ -63,6 +67,7 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
     learns_in_order: bool = False
     grades_are_ordinal: bool = True
     list_aware: bool = False
+    takes_compact: bool = False
     feature_range: tuple[float, float] = (1e-100, 1e100)  # squares, and sums of them, are then ordinary numbers
 
     def fit(
@@ -78,7 +83,7 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array of shape (n_rows, n_features), or `Features`
+        X : array of shape (n_rows, n_features), a sparse matrix where `takes_compact`, or `Features`
         y : grades, one per row: integers or floats, higher is better.
         qid : the query of each row, any hashable values in any order; None makes all rows one query.
         sample_weight : one weight per row. A row of weight 2 counts like the same row twice.
@@ -89,8 +94,8 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
         check_least(rows, self.feature_range[0], type(self).__name__)
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        groups = group_rows(qid, len(rows))
-        grades = check_grades(y, len(rows))
+        groups = group_rows(qid, rows.shape[0])
+        grades = check_grades(y, rows.shape[0])
         weight, query_weights = check_weights(groups, sample_weight, query_weight)
         self._fit(Problem(rows, grades, groups, weight, query_weights))
         self.n_queries_ = len(groups)
@@ -143,24 +148,29 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
         """Learn from checked arguments."""
 
     @abstractmethod
-    def _predict(self, X: FloatArray, qid: Any) -> FloatArray:
+    def _predict(self, X: Matrix, qid: Any) -> FloatArray:
         """Score checked rows."""
 
     def _predict_lazy(self, features: Features, qid: Any) -> FloatArray:
         """Score lazy features; a ranker that needs fewer cells overrides this."""
         return self._predict(self._check_rows(features, reset=False), qid)
 
-    def _check_rows(self, X: ArrayLike, *, reset: bool) -> FloatArray:
-        rows: FloatArray = validate_data(
-            self, X, reset=reset, dtype=np.float64, order="C", ensure_all_finite=False, skip_check_array=False
+    def _check_rows(self, X: ArrayLike, *, reset: bool) -> Matrix:
+        if sparse.issparse(X) and not self.takes_compact:
+            raise ValueError(f"{type(self).__name__} needs dense rows, got a sparse matrix; pass X.toarray()")
+        types = [np.float64, np.float32] if self.takes_compact else np.float64
+        rows: Matrix = validate_data(
+            self, X, reset=reset, dtype=types, order="C", ensure_all_finite=False, accept_sparse="csr"
         )
+        if sparse.issparse(rows):
+            rows = canonical_csr(rows)
         check_finite(rows, "X")
         return rows
 
-    def _check_scores(self, scores: FloatArray, rows: FloatArray) -> FloatArray:
+    def _check_scores(self, scores: FloatArray, rows: Matrix) -> FloatArray:
         """Refuse rows that are too large to be scored."""
         if not np.isfinite(scores).all():
-            bad = rows[int(np.argmin(np.isfinite(scores)))]
+            bad = dense_rows(rows, np.array([np.argmin(np.isfinite(scores))]))[0]
             raise ValueError(
                 f"X has the value {np.abs(bad).max():.3g} in column {np.abs(bad).argmax()}, with which the score is "
                 "not a finite number; divide the column by a constant before fit and predict"
@@ -170,6 +180,7 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
+        tags.input_tags.sparse = self.takes_compact
         return tags
 
 
@@ -206,5 +217,5 @@ class LinearRanker(AdditiveRanker):
         """The weight times the values."""
         return np.asarray(self.coef_[j] * values, dtype=np.float64)
 
-    def _predict(self, X: FloatArray, qid: Any) -> FloatArray:
-        return X @ self.coef_
+    def _predict(self, X: Matrix, qid: Any) -> FloatArray:
+        return scores(X, self.coef_)

@@ -31,6 +31,7 @@ class UniformCombination(LinearRanker):
     """
 
     feature_range = ANY_SIZE
+    takes_compact = True
 
     def _fit(self, problem: Problem) -> None:
         n_features = problem.X.shape[1]

@@ -14,10 +14,10 @@ from sklearn.exceptions import ConvergenceWarning
 from rankloom.core import FloatArray, IntArray, RankingData
 from rankloom.evaluation.metrics import evaluate
 from rankloom.groups import Groups, check_finite, check_grades, check_number, check_weights, group_rows
+from rankloom.rankers._compact import NEWTON_LIMIT
 from rankloom.rankers._content_risk import ContentRisk, Lists, prepare
 from rankloom.rankers._content_solve import Fit, cutting_planes, sharpen, smooth
 from rankloom.rankers.base import Problem, Ranker, Weights, warn_nothing_to_learn
-from rankloom.rankers.margin import NEWTON_LIMIT
 from rankloom.reranking.graph import Graph, Similarity, knn_graph
 from rankloom.reranking.methods import reorder_top
 from rankloom.reranking.spherical import solve_spherical

@@ -8,6 +8,8 @@ import numpy as np
 
 from rankloom.core import FloatArray
 from rankloom.groups import Preferences
+from rankloom.rankers._compact import CompactRows, Curvature
+from rankloom.rankers._risks import Design
 from rankloom.rankers.neural import NetworkRanker
 
 
@@ -19,10 +21,14 @@ class ListRisk:
 
     has_hessian = True
 
-    def __init__(self, X: FloatArray, y: FloatArray, prefs: Preferences):
+    X: Any  # a Design
+
+    def __init__(self, X: Design, y: FloatArray, prefs: Preferences):
         self.X, self.weight = X, prefs.weight
         self.n_weights = X.shape[1]
         self.starts = np.flatnonzero(np.diff(prefs.query, prepend=-1))
+        self.compact = isinstance(X, CompactRows)
+        self.chunks = X.chunks(self.starts) if isinstance(X, CompactRows) else None
         self.lengths = np.diff(self.starts, append=len(y))
         self.scale = prefs.scale[self.starts]
         self.row_scale = prefs.scale
@@ -38,15 +44,33 @@ class ListRisk:
     def value_gradient(self, w: FloatArray) -> tuple[float, FloatArray]:
         """The risk and its gradient."""
         value, slopes = self.by_score(self.X @ w)
-        return value, slopes @ self.X
+        return value, np.asarray(slopes @ self.X)
 
-    def hessian(self, w: FloatArray) -> FloatArray:
+    def hessian(self, w: FloatArray) -> FloatArray | Curvature:
         """The second derivatives: the covariance of the features under each list's probabilities, added up."""
         share = self._softmax(self.X @ w)[0]
-        shares = share[:, None] * self.X
-        means = np.add.reduceat(shares, self.starts, axis=0)
-        shares *= self.row_scale[:, None]
-        return np.asarray(self.X.T @ shares - means.T @ (self.scale[:, None] * means))
+        if not self.compact:
+            return self._covariance(self.X, share, slice(0, len(share)))
+        if self.chunks is not None:
+            total = np.zeros((self.n_weights, self.n_weights))
+            for rows in self.chunks:
+                total += self._covariance(self.X.dense(rows), share, rows)
+            return total
+        bends = self.row_scale * share
+
+        def apply(g: FloatArray) -> FloatArray:
+            means = np.add.reduceat(share * g, self.starts)
+            return np.asarray(bends * (g - np.repeat(means, self.lengths)))
+
+        return Curvature(self.X, apply, bends)
+
+    def _covariance(self, X: FloatArray, share: FloatArray, rows: slice) -> FloatArray:
+        """The part of whole lists, with dense rows."""
+        first, last = np.searchsorted(self.starts, [rows.start, rows.stop])
+        shares = share[rows, None] * X
+        means = np.add.reduceat(shares, self.starts[first:last] - rows.start, axis=0)
+        shares *= self.row_scale[rows, None]
+        return np.asarray(X.T @ shares - means.T @ (self.scale[first:last, None] * means))
 
     def _softmax(self, f: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Top-one probabilities, scores below the largest of their list, and the log of the lists' sums below it."""
@@ -109,5 +133,5 @@ class ListNet(NetworkRanker):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def _risk(self, X: FloatArray, y: FloatArray, prefs: Preferences) -> ListRisk:
+    def _risk(self, X: Design, y: FloatArray, prefs: Preferences) -> ListRisk:
         return ListRisk(X, y, prefs)

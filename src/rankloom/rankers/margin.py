@@ -16,15 +16,17 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from rankloom.core import FloatArray
+from rankloom.core import FloatArray, IntArray, Matrix
 from rankloom.groups import Preferences, check_number, preferences
 from rankloom.rankers import _kernels
-from rankloom.rankers._risks import PairRisk, PointRisk, Risk, pair_risk
+from rankloom.rankers._compact import NEWTON_LIMIT, CompactRows, Shift, compact_medians, is_compact
+from rankloom.rankers._risks import Design, PairRisk, PointRisk, QuadraticPairs, Risk, pair_risk
 from rankloom.rankers._solve import (
     Solution,
     newton,
     proximal_newton,
     quasi_newton,
+    sampled_newton,
     smoothed_newton,
     sparse_quasi_newton,
 )
@@ -33,8 +35,6 @@ from rankloom.rankers.losses import LOSSES, MarginLoss, get_loss
 
 PAIRS = ("all", "approximate", "pointwise")
 SHIFTS = ("query", "global", "none")
-NEWTON_LIMIT = 1000  # features; beyond it a d x d system costs more than many gradients
-
 SHARP = 1e-3  # width of the hinge's rounded kink where the penalty allows no duality gap
 
 Penalty = str | Callable[[FloatArray], tuple[float, FloatArray]]
@@ -74,6 +74,8 @@ class MarginRanker(LinearRanker):
     >>> MarginRanker("squared_hinge", nu=0.1).fit(X, y).predict(X).argsort().tolist()
     [0, 1, 2]
     """
+
+    takes_compact = True
 
     def __init__(
         self,
@@ -115,24 +117,31 @@ class MarginRanker(LinearRanker):
             self._store(Solution(np.zeros(problem.X.shape[1]), 0.0, 0, True, 0.0))
             return
         if self.pairs == "all":
-            risk: PointRisk | PairRisk = pair_risk(_take(problem.X, prefs), prefs, loss)
+            rows = _take(problem.X, prefs)
+            # A hinge is solved by Newton steps alone, and those of many features by products.
+            by_products = is_compact(rows) or (loss is LOSSES["hinge"] and rows.shape[1] > NEWTON_LIMIT)
+            risk: PointRisk | PairRisk = pair_risk(CompactRows(rows) if by_products else rows, prefs, loss)
         else:
             risk = PointRisk(*self._rows(problem, prefs), loss)
         solution = self._minimize(loss, risk)
         self._store(solution)
 
-    def _rows(self, problem: Problem, prefs: Preferences) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _rows(self, problem: Problem, prefs: Preferences) -> tuple[Design, FloatArray, FloatArray]:
         """The rows of a risk without pairs, with the weight of each as a relevant and as an irrelevant one."""
-        rows = problem.X[prefs.rows]
+        compact = is_compact(problem.X)
+        rows = _take(problem.X, prefs) if compact else problem.X[prefs.rows]
         if self.pairs == "pointwise":
             relevance = unit_grades(problem.y[prefs.rows])
             weight = prefs.weight * problem.query_weight[prefs.query]
             if self.normalize == "query":
                 weight = weight / np.bincount(prefs.query, prefs.weight)[prefs.query]
-            design = np.hstack([rows, np.ones((len(rows), 1))])
+            design = CompactRows(rows, intercept=True) if compact else np.hstack([rows, np.ones((len(rows), 1))])
             return design, weight * relevance, weight * (1.0 - relevance)
         weight = prefs.weight * prefs.scale
-        rows -= median_shift(rows, prefs, self.shift)
+        if compact:
+            rows = CompactRows(rows, shift=compact_shift(rows, prefs, self.shift))
+        else:
+            rows -= median_shift(rows, prefs, self.shift)
         return rows, weight * prefs.lower, weight * prefs.higher
 
     def _minimize(self, loss: MarginLoss, risk: PointRisk | PairRisk) -> Solution:
@@ -141,17 +150,20 @@ class MarginRanker(LinearRanker):
             penalized[-1] = 0.0  # the intercept
         ridge = 2.0 * self.nu * penalized
         if loss is LOSSES["hinge"]:
+            if self.penalty == "l2" and isinstance(risk, QuadraticPairs):
+                return sampled_newton(risk, ridge, self.tol, self.max_iter)
             if self.penalty == "l2":
-                return smoothed_newton(risk.smoothed, ridge, self.tol, self.max_iter)
+                return smoothed_newton(risk.smoothed, ridge, self.tol, self.max_iter)[0]
             # From wide to sharp, each width starting where the one before ended.
             risks: list[Risk] = [risk.smoothed(width) for width in np.geomspace(1.0, SHARP, 9)]
         else:
             risks = [risk]
-        by_newton = risk.has_hessian and risk.n_weights <= NEWTON_LIMIT
+        by_newton = risk.has_hessian and (risk.compact or risk.n_weights <= NEWTON_LIMIT)
+        by_matrix = by_newton and not (risk.compact and risk.chunks is None)
         start = np.zeros(risk.n_weights)
         if callable(self.penalty):
             return quasi_newton(risks[-1], self._own_penalty, start, self.tol, self.max_iter)
-        if self.penalty == "l1" and not by_newton:
+        if self.penalty == "l1" and not by_matrix:
             return sparse_quasi_newton(risks[-1], self.nu * penalized, self.tol, self.max_iter)
         if self.penalty == "l1":
             for stage in risks:
@@ -202,12 +214,12 @@ def unit_grades(y: FloatArray) -> FloatArray:
     return np.asarray((y / 2 - low) / (high - low))
 
 
-def _take(X: FloatArray, prefs: Preferences) -> FloatArray:
+def _take(X: Matrix, prefs: Preferences) -> Matrix:
     """The rows in the order of the preferences, without a copy where they have it already."""
-    n = len(X)
+    n = X.shape[0]
     if len(prefs.rows) == n and bool((prefs.rows[1:] > prefs.rows[:-1]).all()):
         return X
-    return X[prefs.rows]
+    return X.take(prefs.rows, axis=0) if isinstance(X, np.ndarray) else X[prefs.rows]
 
 
 def median_shift(rows: FloatArray, prefs: Preferences, shift: str) -> FloatArray:
@@ -215,14 +227,24 @@ def median_shift(rows: FloatArray, prefs: Preferences, shift: str) -> FloatArray
 
     Each row weighs as often as it stands in a pair; the lower median is taken where it is an interval.
     """
-    if shift not in SHIFTS:
-        raise ValueError(f"shift must be one of {', '.join(SHIFTS)}, got {shift!r}")
+    weight, starts = _runs(prefs, shift)
     if shift == "none" or not len(rows):
         return np.zeros((1, rows.shape[1]))
+    medians: FloatArray = _kernels.median.column_medians(rows, weight, starts)
+    return medians if shift == "global" else np.repeat(medians, np.diff(starts), axis=0)
+
+
+def compact_shift(rows: Matrix, prefs: Preferences, shift: str) -> Shift | None:
+    """The same shift for compact rows."""
+    weight, starts = _runs(prefs, shift)
+    return None if shift == "none" else compact_medians(rows, weight, starts)
+
+
+def _runs(prefs: Preferences, shift: str) -> tuple[FloatArray, IntArray]:
+    """The weight of each row in its median, and where the rows of each median begin."""
+    if shift not in SHIFTS:
+        raise ValueError(f"shift must be one of {', '.join(SHIFTS)}, got {shift!r}")
     weight = prefs.weight * (prefs.lower + prefs.higher)
     if shift == "global":
-        medians: FloatArray = _kernels.median.column_medians(rows, weight * prefs.scale, np.array([0, len(rows)]))
-        return medians
-    starts = np.append(np.flatnonzero(np.diff(prefs.query, prepend=-1)), len(rows))
-    medians = _kernels.median.column_medians(rows, weight, starts)
-    return np.repeat(medians, np.diff(starts), axis=0)
+        return weight * prefs.scale, np.array([0, len(weight)])
+    return weight, np.append(np.flatnonzero(np.diff(prefs.query, prepend=-1)), len(weight))

@@ -17,17 +17,19 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
-from rankloom.core import FloatArray
+from rankloom.core import FloatArray, Matrix
 from rankloom.groups import Preferences, check_count, check_number, preferences
 from rankloom.rankers._canonical import canonical
-from rankloom.rankers._risks import Risk
+from rankloom.rankers._compact import NEWTON_LIMIT, CompactRows, is_compact, scores
+from rankloom.rankers._risks import Design, Risk
 from rankloom.rankers._solve import Solution, newton, quasi_newton
 from rankloom.rankers.base import Problem, Ranker, warn_nothing_to_learn
-from rankloom.rankers.margin import NEWTON_LIMIT
 
 
 class ScoreRisk(Risk, Protocol):
     """A risk that is a function of the scores, and of linear weights through them."""
+
+    compact: bool
 
     def by_score(self, f: FloatArray) -> tuple[float, FloatArray]:
         """The risk and its gradient by score."""
@@ -93,8 +95,6 @@ class ScoringNetwork(NamedTuple):
 class NetworkRisk:
     """A risk of scores, as a function of the weights of a network."""
 
-    has_hessian = False
-
     def __init__(self, X: FloatArray, scorer: ScoringNetwork, risk: ScoreRisk):
         self.X, self.scorer, self.risk = X, scorer, risk
         self.n_weights = scorer.n_weights
@@ -121,8 +121,13 @@ class NetworkRanker(Ranker):
         """Whether a constant added to a query changes nothing: only for linear scores."""
         return self.hidden == 0
 
+    @property
+    def takes_compact(self) -> bool:  # type: ignore[override]
+        """Whether sparse and float32 rows stay as they are: only for linear scores, as a network standardises them."""
+        return self.hidden == 0
+
     @abstractmethod
-    def _risk(self, X: FloatArray, y: FloatArray, prefs: Preferences) -> ScoreRisk:
+    def _risk(self, X: Design, y: FloatArray, prefs: Preferences) -> ScoreRisk:
         """The risk of the rows that teach, which are in the order of the preferences."""
 
     def _fit(self, problem: Problem) -> None:
@@ -147,13 +152,13 @@ class NetworkRanker(Ranker):
             risk = NetworkRisk(X, scorer, self._risk(X, y, prefs))
             solution = self._descend(risk, scorer)
         else:
-            solution = self._solve(self._risk(X, y, prefs))
+            solution = self._solve(self._risk(CompactRows(X) if is_compact(X) else X, y, prefs))
         self._store(solution, scorer)
 
     def _solve(self, risk: ScoreRisk) -> Solution:
         """Linear scores: the risk is convex."""
         start = np.zeros(risk.n_weights)
-        if risk.has_hessian and risk.n_weights <= NEWTON_LIMIT:
+        if risk.compact or risk.n_weights <= NEWTON_LIMIT:
             return newton(risk, np.full_like(start, 2.0 * self.nu), start, self.tol, self.max_iter)
         return quasi_newton(risk, lambda w: (self.nu * float(w @ w), 2.0 * self.nu * w), start, self.tol, self.max_iter)
 
@@ -194,9 +199,9 @@ class NetworkRanker(Ranker):
         self.gap_ = solution.gap
         self.n_iter_ = int(solution.n_iter)
 
-    def _predict(self, X: FloatArray, qid: Any) -> FloatArray:
+    def _predict(self, X: Matrix, qid: Any) -> FloatArray:
         if hasattr(self, "coef_"):
-            return np.asarray(X @ self.coef_)
+            return scores(X, self.coef_)
         weights = np.concatenate([self.hidden_coef_.ravel(), self.hidden_bias_, self.output_coef_])
         return ScoringNetwork(*self.hidden_coef_.shape).scores((X - self.mean_) / self.scale_, weights)
 

@@ -10,10 +10,12 @@ from abc import abstractmethod
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from rankloom.core import FloatArray, IntArray
 from rankloom.groups import check_number
 from rankloom.rankers import _kernels
+from rankloom.rankers._compact import dense_rows
 from rankloom.rankers.streaming import OnlineRanker
 
 
@@ -25,10 +27,11 @@ class _FirstOrderRanker(OnlineRanker):
         """Kind of the step, its rate, and the decay of the rate."""
 
     def _learn(self, X: Any, pairs: IntArray) -> None:
-        kind, rate, decay = self._step()
-        bad = _kernels.stream.first_order(
-            X, pairs, kind, rate, decay, self._most, self.last_coef_, self.drag_, self.sums_, self.reference_
-        )
+        state = (*self._step(), self._most, self.last_coef_, self.drag_, self.sums_, self.reference_)
+        if sparse.issparse(X):
+            bad = _kernels.sparse_stream.first_order(X.indptr, X.indices, X.data, pairs, *state)
+        else:
+            bad = _kernels.stream.first_order(X, pairs, *state)
         self._settle(X, pairs, bad)
 
 
@@ -210,7 +213,8 @@ class OnlineConfidenceRanker(OnlineRanker):
     Parameters
     ----------
     r : how little one preference may change weights and confidence.
-    full : whether the covariance is a full matrix (and a round costs the square of the features) or a diagonal.
+    full : whether the covariance is a full matrix (a round then costs the square of the features, and so does memory,
+        also for sparse rows) or a diagonal.
     average, n_epochs, max_pairs, init, reference, random_state : as for `OnlinePerceptronRanker`.
 
     References
@@ -254,11 +258,24 @@ class OnlineConfidenceRanker(OnlineRanker):
 
     def _learn(self, X: Any, pairs: IntArray) -> None:
         check_number("r", self.r, open_below=True)
-        kernel = _kernels.stream.confidence_full if self.full else _kernels.stream.confidence_diagonal
-        sums, reference = self.sums_, self.reference_
-        bad = kernel(
-            X, pairs, float(self.r), self._most, self.last_coef_, self.drag_, sums, self.covariance_, reference
-        )
+        state = (self._most, self.last_coef_, self.drag_, self.sums_, self.covariance_, self.reference_)
+        if not sparse.issparse(X):
+            kernel = _kernels.stream.confidence_full if self.full else _kernels.stream.confidence_diagonal
+            bad = kernel(X, pairs, float(self.r), *state)
+        elif not self.full:
+            kernel = _kernels.sparse_stream.confidence_diagonal
+            bad = kernel(X.indptr, X.indices, X.data, pairs, float(self.r), *state)
+        else:
+            # The covariance is dense: as many dense rows as it has cost no more than it does.
+            step, bad = max(X.shape[1] // 2, 1000), -1
+            for start in range(0, len(pairs), step):
+                part = pairs[start : start + step]
+                rows, places = np.unique(part, return_inverse=True)
+                places = places.reshape(part.shape)
+                bad = _kernels.stream.confidence_full(dense_rows(X, rows), places, float(self.r), *state)
+                if bad >= 0:
+                    bad += start
+                    break
         self._settle(X, pairs, bad)
 
     def _guarantee(self, reference: dict[str, float], distance: float) -> tuple[str, None, None]:

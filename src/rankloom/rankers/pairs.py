@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankloom.core import FloatArray, IntArray
+from rankloom.core import FloatArray, IntArray, Matrix
 from rankloom.groups import check_grades, group_rows
 
 
-def query_pairs(X: FloatArray, y: FloatArray, max_pairs: int, random: np.random.Generator) -> IntArray:
+def query_pairs(X: Matrix, y: FloatArray, max_pairs: int, random: np.random.Generator) -> IntArray:
     """List the preferences of one query in random order, or `max_pairs` of them drawn with replacement.
 
     The result depends on the rows and on the generator, not on the order in which the rows come.
@@ -34,10 +34,15 @@ def query_pairs(X: FloatArray, y: FloatArray, max_pairs: int, random: np.random.
     return np.stack([order[winner], order[loser]], axis=1).astype(np.int64)
 
 
-def _canonical_order(X: FloatArray, y: FloatArray) -> IntArray:
+def _canonical_order(X: Matrix, y: FloatArray) -> IntArray:
     """An order by grade and content. Centred, so that a constant added to the query leaves it as it is."""
-    mixture = np.cos(np.arange(1.0, X.shape[1] + 1.0) ** 2)
-    key = ((X - X.mean(axis=0)) * mixture).sum(axis=1)
+    if isinstance(X, np.ndarray):
+        mixture = np.cos(np.arange(1.0, X.shape[1] + 1.0) ** 2)
+        rows = X.astype(np.float64, copy=False)
+        key = ((rows - rows.mean(axis=0)) * mixture).sum(axis=1)
+    else:  # the centre would add the same to every key
+        parts = X.data * np.cos((X.indices + 1.0) ** 2)
+        key = np.bincount(np.repeat(np.arange(len(y)), np.diff(X.indptr)), parts, minlength=len(y))
     return np.lexsort((key, -y))
 
 

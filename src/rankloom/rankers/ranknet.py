@@ -6,7 +6,7 @@ from typing import Any
 
 from rankloom.core import FloatArray
 from rankloom.groups import Preferences
-from rankloom.rankers._risks import PairRisk, pair_risk
+from rankloom.rankers._risks import Design, PairRisk, pair_risk
 from rankloom.rankers.losses import LOSSES
 from rankloom.rankers.neural import NetworkRanker
 
@@ -71,5 +71,5 @@ class RankNet(NetworkRanker):
         """Theorem 1 of Yan & Hauptmann (2006) holds for linear scores."""
         return self.hidden == 0
 
-    def _risk(self, X: FloatArray, y: FloatArray, prefs: Preferences) -> PairRisk:
+    def _risk(self, X: Design, y: FloatArray, prefs: Preferences) -> PairRisk:
         return pair_risk(X, prefs, LOSSES["logistic"])

@@ -9,14 +9,19 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
 from sklearn.utils import check_random_state, metadata_routing
 from sklearn.utils.validation import check_is_fitted
 
-from rankloom.core import FloatArray, IntArray
-from rankloom.groups import check_grades, check_largest, check_number, group_rows
+from rankloom.core import FloatArray, IntArray, Matrix
+from rankloom.groups import canonical_csr, check_grades, check_number, group_rows
 from rankloom.rankers import _kernels
+from rankloom.rankers._compact import dense_rows
+from rankloom.rankers._feature_size import check_largest
 from rankloom.rankers.base import LinearRanker, Problem
 from rankloom.rankers.pairs import query_pairs
+
+HELD_PAIRS = 100_000  # preferences of several queries that are learned from in one call
 
 
 @dataclass(frozen=True)
@@ -68,6 +73,7 @@ class OnlineRanker(LinearRanker):
     __metadata_request__fit = {"qid": True, "sample_weight": metadata_routing.UNUSED}  # noqa: RUF012
     learns_in_order = True  # the order of the queries matters
     query_shift_invariant = True
+    takes_compact = True
 
     average: bool
     n_epochs: int
@@ -102,8 +108,8 @@ class OnlineRanker(LinearRanker):
         """
         rows = self._check_rows(X, reset=not hasattr(self, "coef_"))
         check_largest(rows, self.feature_range[1], type(self).__name__)
-        grades = check_grades(y, len(rows))
-        groups = group_rows(qid, len(rows))
+        grades = check_grades(y, rows.shape[0])
+        groups = group_rows(qid, rows.shape[0])
         self._begin(rows.shape[1])
         self._learn_queries(rows, grades, groups)
         self.n_queries_ = getattr(self, "n_queries_", 0) + len(groups)
@@ -114,10 +120,11 @@ class OnlineRanker(LinearRanker):
 
         Parameters
         ----------
-        X : array of shape (n_rows, n_features), float32 or float64; a memory-mapped one is read row by row.
+        X : array of shape (n_rows, n_features), float32 or float64; a memory-mapped one is read row by row. A sparse
+            matrix is used as CSR.
         pairs : array of shape (n, 2): row `pairs[t, 0]` is preferred to row `pairs[t, 1]`.
         """
-        table = X if isinstance(X, np.ndarray) and X.dtype in (np.float32, np.float64) else np.asarray(X, np.float64)
+        table = _table(X)
         if table.ndim != 2:
             raise ValueError(f"X must be a table of rows, got an array of shape {table.shape}")
         if hasattr(self, "coef_") and table.shape[1] != len(self.coef_):
@@ -126,7 +133,7 @@ class OnlineRanker(LinearRanker):
             )
         self._begin(table.shape[1])
         self.n_features_in_ = table.shape[1]
-        self._learn(table, _check_pairs(pairs, len(table)))
+        self._learn(table, _check_pairs(pairs, table.shape[0]))
         self.n_queries_ = getattr(self, "n_queries_", 0)
         return self
 
@@ -202,15 +209,23 @@ class OnlineRanker(LinearRanker):
         self.n_lists_ = 0
         self.coef_ = self.first_coef_.copy()
 
-    def _learn_queries(self, X: FloatArray, y: FloatArray, groups: Any) -> None:
+    def _learn_queries(self, X: Matrix, y: FloatArray, groups: Any) -> None:
+        held: list[IntArray] = []
+        n_held = 0
         for g in np.argsort(np.minimum.reduceat(groups.order, groups.starts[:-1])).tolist():  # as they first appear
             rows = np.sort(groups.order[groups.starts[g] : groups.starts[g + 1]])
             # A generator of its own for each list: a resumed stream goes on exactly where it stopped.
             random = np.random.default_rng([self.seed_, self.n_lists_])
             self.n_lists_ += 1
             pairs = query_pairs(X[rows], y[rows], self.max_pairs, random)
-            if len(pairs):
-                self._learn(X, rows[pairs])
+            held.append(rows[pairs])
+            n_held += len(pairs)
+            # Where a stream is cut changes no bit; with many features, weights after every query would cost the most.
+            if n_held >= HELD_PAIRS:
+                self._learn(X, np.concatenate(held))
+                held, n_held = [], 0
+        if n_held:
+            self._learn(X, np.concatenate(held))
 
     @property
     def _most(self) -> float:
@@ -222,16 +237,26 @@ class OnlineRanker(LinearRanker):
         rounds = self.sums_[_kernels.stream.ROUNDS]
         self.coef_ = self.last_coef_ - self.drag_ / rounds if self.average and rounds else self.last_coef_.copy()
         if bad >= 0:
-            row = next((int(row) for row in pairs[bad] if not np.isfinite(X[row]).all()), None)
+            rows = dense_rows(X, pairs[bad])
+            finite = np.isfinite(rows)
             learned = f"learned from the {bad} preferences before"
-            if row is not None:
+            if not finite.all():
+                row = pairs[bad, int(not finite[1].all() and finite[0].all())]
                 raise ValueError(f"X contains NaN or infinity (inf) in row {row}; {learned}")
-            sizes = np.abs(X[pairs[bad]]).max(axis=0)
+            sizes = np.abs(rows).max(axis=0)
             column = int(np.argmax(sizes))
             raise ValueError(
                 f"X has values up to {sizes[column]:.3g} in column {column}, {type(self).__name__} computes with at "
                 f"most {self.feature_range[1]:g}; divide the column by a constant; {learned}"
             )
+
+
+def _table(X: Any) -> Matrix:
+    """A table of rows that the kernels read: dense or CSR, float32 or float64."""
+    if sparse.issparse(X):
+        X = canonical_csr(X)
+        return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+    return X if isinstance(X, np.ndarray) and X.dtype in (np.float32, np.float64) else np.asarray(X, np.float64)
 
 
 def _given(weights: Any, n_features: int, name: str) -> FloatArray:

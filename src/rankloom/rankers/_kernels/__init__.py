@@ -18,10 +18,15 @@ if TYPE_CHECKING:
         logistic,
         median,
         order,
+        products,
+        sparse_stream,
         stream,
     )
 
-__all__ = ["ascent", "boost", "cascade", "exponential", "hinge", "lasso", "logistic", "median", "order", "stream"]
+__all__ = [
+    "ascent", "boost", "cascade", "exponential", "hinge", "lasso", "logistic", "median", "order", "products",
+    "sparse_stream", "stream",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -79,3 +79,47 @@ def column_medians(X, weight, starts):
                 weights[i - a] = weight[i]
             medians[g, c] = _weighted_median(values[: b - a], weights[: b - a])
     return medians
+
+
+@njit(cache=True)
+def sparse_medians(indptr, indices, data, run, weight, total):
+    """The medians other than 0 of each column in each run of rows: their runs, columns and values.
+
+    The matrix is given by columns, its rows ascending in each; `run` is the run of each row, `total` its weight.
+    """
+    n = len(data)
+    runs = np.empty(n, dtype=np.int64)
+    columns = np.empty(n, dtype=np.int64)
+    medians = np.empty(n)
+    values = np.empty(n + 1)
+    weights = np.empty(n + 1)
+    count = 0
+    for c in range(len(indptr) - 1):
+        end = indptr[c]
+        while end < indptr[c + 1]:
+            start = end
+            g = run[indices[start]]
+            present = 0.0
+            while end < indptr[c + 1] and run[indices[end]] == g:
+                values[end - start] = data[end]
+                weights[end - start] = weight[indices[end]]
+                present += weights[end - start]
+                end += 1
+            zeros = total[g] - present
+            if zeros >= 0.5 * total[g]:
+                # Half of the weight is 0: so is the median, unless the other half is below.
+                below = 0.0
+                for i in range(end - start):
+                    if values[i] < 0.0:
+                        below += weights[i]
+                if below < 0.5 * total[g] * (1.0 - 1e-12):
+                    continue
+            size = end - start
+            if zeros > 1e-12 * total[g]:
+                values[size], weights[size] = 0.0, zeros
+                size += 1
+            median = _weighted_median(values[:size], weights[:size])
+            if median != 0.0:
+                runs[count], columns[count], medians[count] = g, c, median
+                count += 1
+    return runs[:count], columns[:count], medians[:count]
