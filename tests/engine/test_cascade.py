@@ -172,6 +172,19 @@ def test_marks_teach_among_the_candidates_and_have_their_places(changing):
     assert {*ids(everything)[-2:]} == {30, 31}
 
 
+def test_preferences_are_kept_among_the_candidates(changing):
+    engine = Engine(changing)
+    better, worse = (next(k for k in range(1, N + 1) if k % KINDS == kind) for kind in (9, 5))
+    engine.prefer(like(5), better, worse)
+    results = engine.search(like(5), 200, PLAIN)
+    ranks = {hit.id: hit.rank for hit in results}
+    assert ranks[better] < ranks.get(worse, N)
+    exact = Engine(changing, index="exact").search(like(5), 200, PLAIN)
+    assert next(hit.score for hit in results if hit.id == better) == pytest.approx(
+        next(hit.score for hit in exact if hit.id == better), abs=1e-4
+    )
+
+
 @pytest.mark.parametrize("options", [PLAIN, SearchOptions()])
 def test_the_parts_of_a_score_sum_to_it(changing, options):
     engine = Engine(changing)

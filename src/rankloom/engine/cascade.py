@@ -59,8 +59,14 @@ class _Probes(NamedTuple):
 
 def ready(snapshot: Snapshot, weights: Mapping[str, float]) -> LearnedCascade | None:
     """What was learned of searches with such weights; None if nothing was, or if nothing is gained."""
+    learned = _known(snapshot, weights)
+    return learned if learned is not None and learned.share <= _MOST else None
+
+
+def _known(snapshot: Snapshot, weights: Mapping[str, float]) -> LearnedCascade | None:
+    """What was learned with such weights and about as many items."""
     learned = None if snapshot.sketches is None else snapshot.sketches.learned
-    if learned is None or learned.share > _MOST or snapshot.n_items > 2 * learned.n_items:
+    if learned is None or snapshot.n_items > 2 * learned.n_items:
         return None
     return learned if near_weights(visual_weights(snapshot, weights), learned.weights) else None
 
@@ -110,7 +116,7 @@ def candidates(
             scores = rest + _slope(scores, spread, visual) * scores
         nearest = best_rows(scores, rows, n)
         if judgements.n_marks:  # what the marks say by sketches alone is not sure enough: both choose
-            finer = together(snapshot.n_items, best_rows(scores, rows, _FINER * n), judgements.rows())
+            finer = together(snapshot.n_items, best_rows(scores, rows, _FINER * n), judgements.all_rows)
             scores = _following(snapshot.sketches, encoded, judgements, scores, finer)
             nearest = np.concatenate([nearest, best_rows(scores, finer[allowed[finer]], n)])
         rows = nearest
@@ -195,10 +201,9 @@ def learn(
 
 def bring_up_to_date(collection: Collection, view: View, progress: Callable[[int, int, str], None]) -> None:
     """Learn again how many items must be looked at, if the weights have moved or items have come."""
-    snapshot = view.snapshot
-    if ready(snapshot, view.weights) is None and not collection.read_only:
-        learned = learn(snapshot, view.weights, progress)
-        if learned is not None and (snapshot.sketches is None or learned != snapshot.sketches.learned):
+    if _known(view.snapshot, view.weights) is None and not collection.read_only:
+        learned = learn(view.snapshot, view.weights, progress)
+        if learned is not None:
             store_cascade(collection, learned)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from graphlib import TopologicalSorter
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -59,6 +60,11 @@ class Judgements(NamedTuple):
         return np.array(
             [item - 1 for item, grade in self.grades.items() if right is None or (grade > 0) == right], dtype=np.int64
         )
+
+    @property
+    def all_rows(self) -> IntArray:
+        """The rows of all items that something was said of."""
+        return np.array([item - 1 for item in {*self.grades, *chain.from_iterable(self.pairs)}], dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)

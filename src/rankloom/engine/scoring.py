@@ -95,7 +95,12 @@ class Scoring:
         choose = None if request.exact else self._chooser(snapshot, request)
         key: tuple[Any, ...] = (query.qid, query.concept, request.key)
         if choose is not None:
-            key += (query.filters, tuple(request.judgements.grades.items()), request.also)
+            key += (
+                query.filters,
+                tuple(request.judgements.grades.items()),
+                tuple(request.judgements.pairs),
+                request.also,
+            )
         known = self._cache.get(key)
         if known is not None:
             return known
@@ -106,7 +111,7 @@ class Scoring:
             base = BaseScores(phi, request.scorer.scores(phi) if fused is None else fused)
         else:
             also: IntArray = np.array([*request.also], dtype=np.int64)
-            rows = cascade.together(snapshot.n_items, chosen.rows, request.judgements.rows(), also)
+            rows = cascade.together(snapshot.n_items, chosen.rows, request.judgements.all_rows, also)
             of_rows = request.scorer.scores(_some(snapshot, request.encoded, phi, rows))
             scores = np.full(snapshot.n_items, float(of_rows.min(initial=0.0)))
             scores[rows] = of_rows
