@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -184,3 +185,35 @@ class LRU(Generic[K, V]):
         """Forget everything."""
         with self._lock:
             self._values.clear()
+
+
+class Shared(Generic[K, V]):
+    """Computations that several threads may ask for at the same time: one computes, the others wait for its result.
+
+    Examples
+    --------
+    >>> squares: Shared[int, int] = Shared()
+    >>> squares.run(7, lambda: 49)
+    49
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._running: dict[K, Future[V]] = {}
+
+    def run(self, key: K, compute: Callable[[], V]) -> V:
+        """The result for a key; an error is raised in all threads that wait for it."""
+        with self._lock:
+            future = self._running.get(key)
+            mine = future is None
+            if future is None:
+                future = self._running[key] = Future()
+        if mine:
+            try:
+                future.set_result(compute())
+            except BaseException as error:
+                future.set_exception(error)
+            finally:
+                with self._lock:
+                    del self._running[key]
+        return future.result()

@@ -2,7 +2,10 @@
 
 import hashlib
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
+from time import sleep
 
 import numpy as np
 import pytest
@@ -12,6 +15,7 @@ from rankloom.collection._files import vector_file
 from rankloom.collection.describing import load_encoder
 from rankloom.collection.query import Example, Query
 from rankloom.collection.settings import encoders_of
+from rankloom.core import Shared
 from rankloom.engine import Engine, Explanation, Part, SearchOptions
 from rankloom.engine.similarity import Distances, Similarities
 from tests.archives import alike, ids, like, make, rgb, write_encoder, write_pictures
@@ -255,3 +259,32 @@ def test_a_hit_shows_where_its_file_is_now(tmp_path):
         index(collection, [pictures], workers=0)
         after = engine.search(like(1), 1)[0]
         assert (after.id, Path(after.path).name) == (before.id, "renamed.png")
+
+
+class Key:
+    """A key that counts how often it is looked for."""
+
+    looked_for = 0
+
+    def __hash__(self):
+        self.looked_for += 1
+        return 7
+
+
+def test_what_several_threads_ask_for_at_a_time_is_computed_once():
+    shared, key, computed = Shared(), Key(), []
+
+    def compute():
+        computed.append(1)
+        while key.looked_for < 5:  # twice by the first thread, once by each other
+            sleep(0.001)
+        return [*computed]
+
+    with ThreadPoolExecutor(4) as pool:
+        results = [*pool.map(lambda _: shared.run(key, compute), range(4))]
+    assert all(result is results[0] for result in results)
+    assert computed == [1]
+    assert shared.run(key, lambda: "again") == "again"
+    with pytest.raises(ValueError, match="no"):
+        shared.run(key, partial(int, "no"))
+    assert shared.run(key, lambda: "after an error") == "after an error"

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.collection.sketches import LearnedCascade
-from rankloom.core import LRU, FloatArray, IntArray
+from rankloom.core import LRU, FloatArray, IntArray, Shared
 from rankloom.engine import cascade
 from rankloom.engine.cascade import Candidates
 from rankloom.engine.encoding import EncodedQuery
@@ -74,7 +74,7 @@ class Request(NamedTuple):
 
 
 class Scoring:
-    """Scores queries by the experts; the scores of the last queries are kept.
+    """Scores queries by the experts; the scores of the last queries are kept, equal queries at a time are scored once.
 
     Parameters
     ----------
@@ -86,6 +86,7 @@ class Scoring:
         self._index = ExactIndex() if index == "exact" else index
         self._growing = threading.Lock()
         self._cache: LRU[Any, BaseScores] = LRU(32)
+        self._running: Shared[Any, BaseScores] = Shared()
         self._phis: LRU[Any, Features] = LRU(32)
         self._distances = distances
 
@@ -95,30 +96,32 @@ class Scoring:
         choose = None if request.exact else self._chooser(snapshot, request)
         key: tuple[Any, ...] = (query.qid, query.concept, request.key)
         if choose is not None:
-            key += (
-                query.filters,
-                tuple(request.judgements.grades.items()),
-                tuple(request.judgements.pairs),
-                request.also,
-            )
+            judgements = request.judgements
+            said = (tuple(judgements.grades.items()), tuple(judgements.pairs))
+            key += (snapshot.state.changes, query.filters, said, request.also)
         known = self._cache.get(key)
         if known is not None:
             return known
+        base = self._running.run(key, partial(self._computed, snapshot, request, choose))
+        width = base.phi.shape[0] * base.phi.shape[1]
+        self._cache.size = self._phis.size = min(32, max(2, CACHE_BYTES // max(1, 8 * width)))
+        self._cache.put(key, base)
+        return base
+
+    def _computed(
+        self, snapshot: Snapshot, request: Request, choose: Callable[[Features], Candidates | None] | None
+    ) -> BaseScores:
         phi = self._phi(request.encoded, snapshot)
         chosen = None if choose is None else choose(phi)
         if chosen is None:
             fused = self._fused(request.encoded, snapshot, request.scorer, phi)
-            base = BaseScores(phi, request.scorer.scores(phi) if fused is None else fused)
-        else:
-            also: IntArray = np.array([*request.also], dtype=np.int64)
-            rows = cascade.together(snapshot.n_items, chosen.rows, request.judgements.all_rows, also)
-            of_rows = request.scorer.scores(_some(snapshot, request.encoded, phi, rows))
-            scores = np.full(snapshot.n_items, float(of_rows.min(initial=0.0)))
-            scores[rows] = of_rows
-            base = BaseScores(phi, scores, rows, chosen.reference)
-        self._cache.size = self._phis.size = min(32, max(2, CACHE_BYTES // max(1, 8 * phi.shape[0] * phi.shape[1])))
-        self._cache.put(key, base)
-        return base
+            return BaseScores(phi, request.scorer.scores(phi) if fused is None else fused)
+        also: IntArray = np.array([*request.also], dtype=np.int64)
+        rows = cascade.together(snapshot.n_items, chosen.rows, request.judgements.all_rows, also)
+        of_rows = request.scorer.scores(_some(snapshot, request.encoded, phi, rows))
+        scores = np.full(snapshot.n_items, float(of_rows.min(initial=0.0)))
+        scores[rows] = of_rows
+        return BaseScores(phi, scores, rows, chosen.reference)
 
     def _phi(self, encoded: EncodedQuery, snapshot: Snapshot) -> Features:
         """phi of a query; a mark changes the weights of its columns, but none of them."""
