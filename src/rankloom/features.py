@@ -159,7 +159,7 @@ class Features:
         with self._lock:
             known = self._known_rows(j)
             if not known.all():
-                self._compute(j, np.flatnonzero(~known), known)
+                self._compute(j, np.flatnonzero(~known) if known.any() else np.arange(len(known)), known)
             values = self._values[j]
             assert values is not None
             return values.copy()
@@ -191,7 +191,8 @@ class Features:
         assert values is not None
         began = perf_counter()
         if self._array is None:
-            computed = np.asarray(self._columns[j](rows.copy()), dtype=np.float64)  # it may change what it is given
+            given = rows if len(rows) == len(known) else rows.copy()  # it may change what it is given
+            computed = np.asarray(self._columns[j](given), dtype=np.float64)
             if computed.shape != rows.shape:
                 raise ValueError(f"column {self.names[j]!r} gave the shape {computed.shape} for {len(rows)} rows")
         else:
@@ -200,7 +201,8 @@ class Features:
         finite = np.isfinite(computed)
         if not finite.all():
             bad = int(np.argmin(finite))
-            raise ValueError(f"X contains {computed[bad]} in row {rows[bad]}, column {j} ({self.names[j]})")
+            number = bad if len(rows) == len(known) else rows[bad]
+            raise ValueError(f"X contains {computed[bad]} in row {number}, column {j} ({self.names[j]})")
         everything: IntArray | slice = slice(None) if len(rows) == len(known) else rows
         if self._array is None:
             values[everything] = computed

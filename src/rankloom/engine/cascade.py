@@ -31,8 +31,8 @@ from rankloom.experts.sketches import sketch_scores
 LARGE = 200_000  # items beyond which searches do not look at all of them, unless asked to
 REFERENCE = 1000  # items, evenly spread, that are always looked at: they say what is usual
 _TOP = 100  # of a search, which is to be found
-_WANTED = 0.997  # share of it on the searches that are learned from
-_QUERIES = 48  # searches by example, half to learn from
+_WANTED = 0.998  # share of it on the searches that are learned from
+_QUERIES = 72  # searches by example; two of three to learn from
 _SPARE = 1.5  # so many times the items that these needed
 _LESS_SURE = 3  # times as many where words count too, for what looks less alike may be the better hit
 _MOST = 0.2  # share of the items that may be looked at; where more are needed, all are
@@ -192,7 +192,7 @@ def learn(
         top = best_rows(exact, rows, _TOP)
         places.append(np.searchsorted(np.sort(-scores[rows]), -scores[top], side="right"))
         progress(done, _QUERIES, "cascade")
-    learned, held_out = np.concatenate(places[::2]), np.concatenate(places[1::2])
+    learned, held_out = np.concatenate([*places[::3], *places[1::3]]), np.concatenate(places[2::3])
     share = float(np.quantile(learned, _WANTED, method="higher")) / len(rows)
     found = LearnedCascade(snapshot.sketches.basis.version, snapshot.n_items, share, 0.0, visual)
     looked_at = max(REFERENCE, _share(found) * len(rows))

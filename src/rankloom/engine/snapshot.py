@@ -293,8 +293,10 @@ class _TextColumn:
         if not self._query.text.strip():
             return np.zeros(len(rows))
         if self._scores is None:
-            bm25 = np.asarray(self._texts.scores(self._query.text, self._n_items), dtype=np.float64)
-            self._scores = self._query.text_weight * (1.0 - np.exp(-self._share * bm25 / _BM25_SCALE))
+            scores = np.array(self._texts.scores(self._query.text, self._n_items), dtype=np.float64)
+            having = np.flatnonzero(scores)  # few items have the words
+            scores[having] = self._query.text_weight * (1.0 - np.exp(-self._share * scores[having] / _BM25_SCALE))
+            self._scores = scores
         return taken(self._scores, rows)
 
 

@@ -89,7 +89,10 @@ class WordExperts:
         if self._looks.near is not None:
             near, bank = self._looks.near
             by_map -= bank.weight * ((near.records if rows is None else near.records[rows]) - bank.usual)
-        return self._query.text_weight * by_map, self._query.text_weight * by_names
+        if self._query.text_weight != 1.0:
+            by_map *= self._query.text_weight
+            by_names *= self._query.text_weight
+        return by_map, by_names
 
 
 class ColorExpert:

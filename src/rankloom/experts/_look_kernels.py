@@ -11,9 +11,9 @@ ROWS = 128  # sketches that are compared with one probe after the other while th
 
 
 @njit(cache=True, nogil=True)
-def compared(records, classes, weights, rows, query, scores, products, sums, begin, end):
+def compared(records, classes, weights, rows, query, scale, scores, cosines, sums, begin, end):
     """Fill entries from begin to end: inner products of a query with the first components of some records, which are
-    exact, for they are whole numbers; and the weighted scores of their classes, summed in their order.
+    exact, for they are whole numbers, times a scale; and the weighted scores of their classes, summed in their order.
 
     Each record is read once. The query is given as int16, so that two components are taken at once.
     """
@@ -22,7 +22,7 @@ def compared(records, classes, weights, rows, query, scores, products, sums, beg
         total = np.int32(0)
         for c in range(len(query)):
             total += np.int32(np.int16(records[row, c])) * np.int32(query[c])
-        products[i] = total
+        cosines[i] = total * scale
         score = np.float32(0.0)
         for c in range(classes.shape[1]):
             score += scores[classes[row, c]] * weights[row, c]

@@ -167,20 +167,20 @@ def look_scores(
     n_wanted = len(looks) if rows is None else len(rows)
     if n_wanted <= _FEW:  # to load the compiled code takes longer, which a search in the shell would wait for
         chosen = looks if rows is None else looks[rows]
-        products = chosen["map"].astype(np.int32) @ words.map
+        cosines = (chosen["map"].astype(np.int32) @ words.map) * words.scale
         sums = np.zeros(n_wanted, np.float32)
         for classes, weights in zip(chosen["classes"].T, chosen["weights"].T, strict=True):
             sums += words.classes[classes] * weights
-    else:
-        from rankloom.experts._look_kernels import compared
+        return np.asarray(cosines, np.float64), sums.astype(np.float64)
+    from rankloom.experts._look_kernels import compared
 
-        products, sums = np.empty(n_wanted, np.int32), np.empty(n_wanted, np.float32)
-        numbers = np.empty(0, np.int64) if rows is None else np.ascontiguousarray(rows, np.int64)
-        flat = looks.view(np.int8).reshape(len(looks), RECORD.itemsize)
-        query = words.map.astype(np.int16)
-        parts = (flat, looks["classes"], looks["weights"], numbers, query, words.classes, products, sums)
-        in_threads([partial(compared, *parts)], n_wanted, RECORD.itemsize)
-    return np.asarray(products * words.scale, np.float64), np.asarray(sums, np.float64)
+    cosines, by_names = np.empty(n_wanted), np.empty(n_wanted)
+    numbers = np.empty(0, np.int64) if rows is None else np.ascontiguousarray(rows, np.int64)
+    flat = looks.view(np.int8).reshape(len(looks), RECORD.itemsize)
+    asked = (numbers, words.map.astype(np.int16), words.scale, words.classes)
+    kernel = partial(compared, flat, looks["classes"], looks["weights"], *asked, cosines, by_names)
+    in_threads([kernel], n_wanted, RECORD.itemsize)
+    return cosines, by_names
 
 
 def unit(vectors: NDArray[Any]) -> NDArray[np.float32]:
