@@ -104,6 +104,8 @@ class Pipeline:
         given = marks(self._collection, query.qid, options.user) if options.feedback else []
         judgements = Judgements.of(given, snapshot.n_items)
         filtered = allowed_by(self._collection, query.filters, snapshot.n_items)
+        if query.filters.marked is not None:
+            filtered &= np.isin(np.arange(snapshot.n_items), judgements.rows()) == query.filters.marked
         eligible = np.asarray(snapshot.present & ~snapshot.excluded(query.text) & filtered)
         base = self._scored(view, Request(encoded, scorer, key, judgements, eligible, also, exact))
         feedback = self.feedback.fit(view, encoded, judgements, base.scores, base.rows)
