@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from threading import Lock
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from rankloom.collection.albums import album
 from rankloom.collection.collection import Collection
 from rankloom.collection.contents import counters
 from rankloom.collection.dates import start_of
-from rankloom.collection.filtering import DATE, conditions_of
+from rankloom.collection.filtering import DATE, allowed_by, conditions_of
 from rankloom.collection.query import Filters
 from rankloom.core import LRU, IntArray
 
@@ -64,6 +65,8 @@ class Catalogue:
 
     def __init__(self, collection: Collection):
         self._collection = collection
+        self._lock = Lock()  # who asks for the same at the same time waits for the first
+        self._orders: LRU[tuple[int, Sort], Listing] = LRU(len(SORTS))
         self._listings: LRU[Any, Listing] = LRU(_KEPT)
         self._folders: tuple[int, dict[str, int]] = (-1, {})
 
@@ -75,11 +78,22 @@ class Catalogue:
         texts = count.contents if filters.has_text is not None or filters.tag is not None else None
         dates = [None if date is None else start_of(date) for date in (filters.after, filters.before)]
         key = (count.files, count.organizing, texts, replace(filters, after=dates[0], before=dates[1]), sort)
-        listing = self._listings.get(key)
-        if listing is None:
-            listing = _listed(self._collection, filters, sort)
-            self._listings.put(key, listing)
+        with self._lock:
+            listing = self._listings.get(key)
+            if listing is None:
+                listing = self._listed(filters, sort, count.files)
+                self._listings.put(key, listing)
         return listing
+
+    def _listed(self, filters: Filters, sort: Sort, files: int) -> Listing:
+        if filters.album is not None and sort == "newest" and album(self._collection, filters.album).by_hand:
+            return _by_hand(self._collection, filters, filters.album)
+        whole = self._orders.get((files, sort))
+        if whole is None:
+            whole = _by_name(self._collection) if sort == "name" else _by_date(self._collection, sort)
+            self._orders.put((files, sort), whole)
+        allowed = allowed_by(self._collection, filters, int(whole.items.max(initial=0)))[whole.items - 1]
+        return Listing(whole.items[allowed], None if whole.months is None else whole.months[allowed])
 
     def folders(self) -> dict[str, int]:
         """The folders that hold files, and how many each holds itself."""
@@ -97,16 +111,13 @@ def dates_of(collection: Collection, items: Iterable[int]) -> dict[int, str]:
     return {item: date for item, date in rows if date is not None}
 
 
-def _listed(collection: Collection, filters: Filters, sort: Sort) -> Listing:
-    conditions, values = conditions_of(collection, filters)
-    where = " AND ".join(["hash IN (SELECT hash FROM files)", *conditions])
-    if sort == "name":
-        return _by_name(collection, where, values)
-    if filters.album is not None and sort == "newest" and album(collection, filters.album).by_hand:
-        return _by_hand(collection, where, values, filters.album)
+_HERE = "hash IN (SELECT hash FROM files)"
+
+
+def _by_date(collection: Collection, sort: Sort) -> Listing:
     way = "DESC" if sort == "newest" else "ASC"
-    query = f"SELECT id, {DATE} AS date FROM items WHERE {where} ORDER BY date {way}, id {way}"
-    rows = collection.db.execute(query, values).fetchall()
+    query = f"SELECT id, {DATE} AS date FROM items WHERE {_HERE} ORDER BY date {way}, id {way}"
+    rows = collection.db.execute(query).fetchall()
     items = np.fromiter((item for item, _ in rows), np.int64, len(rows))
     return Listing(items, np.fromiter(_months(rows), np.int32, len(rows)))
 
@@ -119,20 +130,18 @@ def _months(rows: list[tuple[int, str | None]]) -> Iterator[int]:
         yield int(year) * 100 + int(month) if known and 1 <= int(month) <= 12 else 0
 
 
-def _by_name(collection: Collection, where: str, values: list[Any]) -> Listing:
-    query = (
-        "SELECT id, (SELECT min(path) FROM files WHERE files.hash = items.hash), shot FROM items"
-        f" WHERE {where}"
-    )  # fmt: skip
-    rows = collection.db.execute(query, values).fetchall()
+def _by_name(collection: Collection) -> Listing:
+    query = f"SELECT id, (SELECT min(path) FROM files WHERE files.hash = items.hash), shot FROM items WHERE {_HERE}"
+    rows = collection.db.execute(query).fetchall()
     rows.sort(key=lambda row: (natural(os.path.basename(row[1])), row[1], row[2] or 0, row[0]))
     return Listing(np.array([row[0] for row in rows], dtype=np.int64), None)
 
 
-def _by_hand(collection: Collection, where: str, values: list[Any], number: int) -> Listing:
+def _by_hand(collection: Collection, filters: Filters, number: int) -> Listing:
+    conditions, values = conditions_of(collection, filters)
     query = (
-        f"SELECT id FROM items JOIN album_items ON album_items.item = items.id AND album = ? WHERE {where}"
-        " ORDER BY place, id"
+        "SELECT id FROM items JOIN album_items ON album_items.item = items.id AND album = ?"
+        f" WHERE {' AND '.join([_HERE, *conditions])} ORDER BY place, id"
     )
     rows = collection.db.execute(query, [number, *values]).fetchall()
     return Listing(np.array([item for (item,) in rows], dtype=np.int64), None)
