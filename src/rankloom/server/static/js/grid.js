@@ -3,12 +3,12 @@
 import { calm, h } from "./dom.js";
 import { monthName } from "./format.js";
 import { holdToSelect, selecting, tileOf } from "./gestures.js";
+import { moveFrom, placesOf } from "./moving.js";
 import { isText, layOut, layOutGroups, rowAt, rowOf, sameRow, vertical, widthOf } from "./rows.js";
 import { drawState, makeTile, waitingTile } from "./tiles.js";
 
 /** @import { Selection } from "./selection.js" */
 /** @import { Hit, Row, State, Store } from "./types.js" */
-/** @typedef {{ x: number, y: number, width: number }} Place */
 /**
  * @typedef {object} Actions what a tile does with its hit
  * @property {(hit: Hit) => void} open
@@ -80,7 +80,7 @@ export class Grid {
   /** Show another order. If it is animated, tiles move from where they were. @param {State} state */
   show({ hits, groups, order: { animate, keep } }) {
     if (hits.length && !keep && (!animate || scrollY > 0)) scrollTo({ top: 0 });
-    const before = animate ? this.places() : null;
+    const before = animate ? placesOf(this.tiles()) : null;
     const known = animate ? this.hits.flatMap((hit) => (hit ? [hit] : [])) : [];
     this.ranks = new Map(known.map((hit) => [hit.id, hit.rank]));
     this.hits = hits;
@@ -94,7 +94,7 @@ export class Grid {
     this.shown.clear();
     this.root.hidden = hits.length === 0;
     this.layout();
-    if (before && !calm()) this.animate(before);
+    if (before && !calm()) moveFrom(before, this.tiles());
   }
 
   /** More results of the same order. @param {(Hit | undefined)[]} hits */
@@ -284,28 +284,4 @@ export class Grid {
     else return false;
     return true;
   }
-
-  /** Where the tiles of the document are on the page, by item. @returns {Map<number, Place>} */
-  places() {
-    return new Map([...this.tiles()].map((tile) => {
-      const box = tile.getBoundingClientRect();
-      return [Number(tile.dataset.id), { x: box.left, y: box.top + scrollY, width: box.width }];
-    }));
-  }
-
-  /** @param {Map<number, Place>} before */
-  animate(before) {
-    for (const tile of this.tiles()) {
-      const box = tile.getBoundingClientRect(), old = before.get(Number(tile.dataset.id));
-      const from = old ? { transform: movement(old, box) } : { opacity: 0, transform: "scale(.92)" };
-      const to = old ? { transform: "none" } : { opacity: 1, transform: "none" };
-      tile.animate([from, to], { duration: old ? 650 : 400, easing: "cubic-bezier(.3, .7, .2, 1)" });
-    }
-  }
-}
-
-/** From where a tile is to where it was. @param {Place} old @param {DOMRect} box */
-function movement(old, box) {
-  const x = old.x - box.left, y = old.y - box.top - scrollY;
-  return `translate(${x}px, ${y}px) scale(${old.width / box.width})`;
 }

@@ -5,6 +5,7 @@ import { $, button, errorLine, h, iconButton, put } from "./dom.js";
 import { clock, date, table } from "./format.js";
 import { isRight, isWrong } from "./marking.js";
 import { KINDS, overlay, transcript } from "./places.js";
+import { shotPlayer } from "./player.js";
 import { isList } from "./query.js";
 
 /** @import { NotesEditor } from "./notes.js" */
@@ -303,28 +304,4 @@ export class Viewer {
         onclick: () => this.open(hitOf(shot)),
       }, h("img", { src: thumbnail(shot.id), alt: "" }), h("span", {}, clock(shot.start)))))));
   }
-}
-
-/** A video that plays its shot and stops; who seeks elsewhere plays on. @param {Hit} hit */
-function shotPlayer({ id, start, end, caption, name }) {
-  // The fragment asks for just the shot; the listeners make sure of it in every browser.
-  const video = h("video", {
-    src: `${file(id)}#t=${start},${end}`, poster: thumbnail(id), controls: true, autoplay: true,
-    playsinline: true, "data-item": id, "aria-label": caption || name,
-  });
-  video.muted = true;
-  // Browsers tell the time a few times a second: what was played past the end goes back to the last frame.
-  const stop = () => {
-    if (video.dataset.free || video.currentTime < end) return;
-    video.pause();
-    if (video.currentTime > end) video.currentTime = end;
-  };
-  for (const event of ["timeupdate", "pause"]) video.addEventListener(event, stop);
-  video.addEventListener("play", () => {
-    if (video.currentTime >= end - 0.05 && !video.dataset.free) video.currentTime = start;
-  });
-  video.addEventListener("seeking", () => {
-    if (video.currentTime < start - 0.5 || video.currentTime > end + 0.5) video.dataset.free = "yes";
-  });
-  return video;
 }
