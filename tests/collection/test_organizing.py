@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+
 import pytest
 
-from rankloom.collection import Collection, back_up, repair, restore, verify_folder
+from rankloom.collection import Collection, back_up, export_items, repair, restore, verify_folder
 from rankloom.collection.albums import (
     add_to_album,
     album,
@@ -154,6 +156,16 @@ def test_albums(collection):
     delete_album(collection, trip)
     assert [one.name for one in albums(collection)] == ["sea"]
     assert collection.db.execute("SELECT count(*) FROM album_items").fetchone() == (2,)
+
+
+def test_the_table_of_items_has_them(collection, tmp_path):
+    organize(collection)
+    make_album(collection, "another", [1])
+    export_items(collection, tmp_path / "items.csv")
+    rows = {row["id"]: row for row in csv.DictReader((tmp_path / "items.csv").read_text().splitlines())}
+    assert rows["1"]["text"] == "first words | kept"
+    assert rows["1"]["albums"] == "album | another"
+    assert (rows["2"]["stars"], rows["3"]["hidden"], rows["4"]["hidden"]) == ("5", "True", "False")
 
 
 def organize(collection):

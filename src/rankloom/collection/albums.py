@@ -167,6 +167,15 @@ def albums_of(collection: Collection, item: int) -> list[tuple[int, str]]:
     return [(number, name) for number, name in collection.db.execute(query, (item,)).fetchall()]
 
 
+def album_names(collection: Collection) -> dict[int, list[str]]:
+    """The names of the albums of every item that is in one."""
+    query = "SELECT item, name FROM albums JOIN album_items ON album = id WHERE member ORDER BY name"
+    names: dict[int, list[str]] = {}
+    for item, name in collection.db.execute(query).fetchall():
+        names.setdefault(item, []).append(name)
+    return names
+
+
 def judged_items(collection: Collection, number: int) -> set[int]:
     """The items of an album, and those that were refused."""
     rows = collection.db.execute("SELECT item FROM album_items WHERE album = ?", (number,))

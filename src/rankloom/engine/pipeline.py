@@ -11,7 +11,7 @@ from rankloom.collection import Collection, Item
 from rankloom.collection.derived import store_learned
 from rankloom.collection.filtering import allowed_by, newest_first
 from rankloom.collection.marks import marks
-from rankloom.collection.query import Query
+from rankloom.collection.query import Filters, Query
 from rankloom.collection.verify import unsound_vectors
 from rankloom.core import FloatArray, IntArray, Remembered
 from rankloom.engine import cascade
@@ -116,6 +116,10 @@ class Pipeline:
             diffused = self.diffusion.diffuse(view, scores, base.scored, barred=wrong, judged=judged)
         offsets = mark_offsets(judgements, scores if diffused is None else diffused.total)
         return Ranking(view, encoded, judgements, eligible, scorer, base, feedback, scores, diffused, offsets)
+
+    def shown(self, snapshot: Snapshot) -> IntArray:
+        """The rows of items that have a file and are not hidden."""
+        return np.flatnonzero(snapshot.present & allowed_by(self._collection, Filters(), snapshot.n_items))
 
     def allowed(self, ranking: Ranking) -> NDArray[np.bool_]:
         """Which items may be hits."""

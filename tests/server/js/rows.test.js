@@ -70,7 +70,7 @@ test("squares stand below their months, all of one size, each once", () => {
   assert.deepEqual(filled.map(({ first, end }) => [first, end]), places);
   assert.equal(new Set(filled.map((row) => row.picture)).size, 1);
   assert.ok(5 * filled[0].picture + 4 * 6 <= 1000);
-  const months = rows.filter(isText).map((row) => [row.month, row.first]);
+  const months = rows.filter(isText).map((row) => [row.months?.[0].month, row.first]);
   assert.deepEqual(months, [["2024-05", 0], ["2024-04", 7], ["", 8]]);
   for (const [i, row] of rows.entries()) if (i) assert.ok(row.top >= rows[i - 1].top + rows[i - 1].height);
   assert.equal(height, (rows.at(-1)?.top ?? 0) + (rows.at(-1)?.height ?? 0));
@@ -81,6 +81,17 @@ test("squares stand below their months, all of one size, each once", () => {
   assert.equal(rowOf(rows, 20), -1);
   const alone = layOutGroups([{ month: "", size: 2 }], { width: 300, target: 110 });
   assert.deepEqual(alone.rows.map(isText), [false]);
+});
+
+test("short months share a row, each below its name", () => {
+  const sizes = [2, 1, 3, 2, 6, 1];
+  const groups = sizes.map((size, i) => ({ month: `2024-0${9 - i}`, size }));
+  const { rows } = layOutGroups(groups, { width: 1000, target: 190 });
+  assert.deepEqual(rows.filter((row) => !isText(row)).map(({ first, end }) => [first, end]),
+    [[0, 3], [3, 8], [8, 13], [13, 14], [14, 15]]);
+  assert.deepEqual(rows.filter(isText).map(({ months }) => months?.map(({ column }) => column)),
+    [[0, 2], [0, 3], [0], [0]]);
+  assert.deepEqual(marksOf(rows, 1000).map(({ month }) => month), groups.map(({ month }) => month));
 });
 
 test("the scrubber knows months by their place, and writes years that have room", () => {

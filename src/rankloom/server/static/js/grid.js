@@ -4,7 +4,7 @@ import { calm, h } from "./dom.js";
 import { monthName } from "./format.js";
 import { holdToSelect, selecting, tileOf } from "./gestures.js";
 import { moveFrom, placesOf } from "./moving.js";
-import { isText, layOut, layOutGroups, rowAt, rowOf, sameRow, vertical, widthOf } from "./rows.js";
+import { columnAt, isText, layOut, layOutGroups, rowAt, rowOf, sameRow, vertical, widthOf } from "./rows.js";
 import { drawState, makeTile, waitingTile } from "./tiles.js";
 
 /** @import { Selection } from "./selection.js" */
@@ -184,11 +184,27 @@ export class Grid {
     const style = { transform: `translateY(${top}px)`, height: `${height}px` };
     const props = { role: "row", "aria-rowindex": i + 1, style };
     if (isText(row)) {
-      const [kind, text] = row.title ? ["divider", row.title] : ["month", monthName(row.month ?? "")];
-      return h("div", { class: `row ${kind}`, ...props }, h("div", { role: "gridcell" }, text));
+      const { title, months = [] } = row;
+      return h("div", { class: `row ${title ? "divider" : "month"}`, ...props },
+        title ? h("div", { role: "gridcell" }, title)
+          : months.map((begun, at) => this.month(row, begun, months[at + 1])));
     }
     const tiles = this.hits.slice(first, end).map((hit, at) => this.tile(row, hit, first + at));
     return h("div", { class: "row", ...props }, tiles);
+  }
+
+  /** @typedef {{ month: string, column: number }} Begun a month and its column */
+  /**
+   * The name of a month, as wide as what it has in its row.
+   * @param {Row} row
+   * @param {Begun} begun
+   * @param {Begun} [next]
+   */
+  month(row, { month, column }, next) {
+    const left = columnAt(row, column);
+    const width = next ? `${columnAt(row, next.column) - left}px` : `calc(100% - ${left}px)`;
+    const name = monthName(month, Boolean(next || column));
+    return h("div", { role: "gridcell", style: { left: `${left}px`, width } }, name);
   }
 
   /** @param {Row} row @param {Hit | undefined} hit @param {number} index */

@@ -71,7 +71,8 @@ function card(item, label, onclick, text = "") {
 function nothing(query, { clearFilters, home }) {
   if (isList(query) && Object.keys(query.filters).join() === "album") {
     return h("div", { class: "notice" }, h("h2", {}, "The album is empty"),
-      h("p", {}, "Select pictures anywhere, by Ctrl and a click or by holding them, and choose Album."));
+      h("p", {}, "Select pictures anywhere, by Ctrl and a click or by holding them, and choose Album. "
+        + "What a living album suggests stands above."));
   }
   const filtered = Object.keys(query.filters).length > 0;
   const words = filtered

@@ -52,7 +52,8 @@ export function layOut(hits, { width, target, cutoff }) {
 }
 
 /**
- * The rows of a listing: squares below the name of their month. How many there are is all that must be known.
+ * The rows of a listing: squares below the names of their months; short months share a row. How many items
+ * each has is all that must be known.
  * @param {Group[]} groups
  * @param {{ width: number, target: number }} options
  */
@@ -62,9 +63,10 @@ export function layOutGroups(groups, { width, target }) {
   const columns = Math.max(3, Math.floor((width + SQUARE_GAP) / (target + SQUARE_GAP)));
   const picture = Math.floor((width - SQUARE_GAP * (columns - 1)) / columns);
   let top = 0, first = 0;
-  for (const { month, size } of groups) {
-    if (groups.length > 1 || month) {
-      rows.push({ top, height: MONTH, picture: 0, first, end: first, month });
+  /** @param {{ month: string, column: number }[]} months @param {number} size */
+  const push = (months, size) => {
+    if (groups.length > 1 || months[0].month) {
+      rows.push({ top, height: MONTH, picture, first, end: first, months });
       top += MONTH;
     }
     for (const last = first + size; first < last;) {
@@ -73,6 +75,15 @@ export function layOutGroups(groups, { width, target }) {
       top += picture + SQUARE_GAP;
       first = end;
     }
+  };
+  for (let i = 0; i < groups.length;) {
+    let { size } = groups[i];
+    const months = [{ month: groups[i].month, column: 0 }];
+    for (i += 1; i < groups.length && size + groups[i].size <= columns; i += 1) {
+      months.push({ month: groups[i].month, column: size });
+      size += groups[i].size;
+    }
+    push(months, size);
   }
   return { rows, height: Math.max(0, top - SQUARE_GAP) };
 }
@@ -133,6 +144,9 @@ function middle(hits, row, index) {
   for (let j = row.first; j < index; j += 1) left += widthOf(row, hits[j]) + (row.square ? SQUARE_GAP : GAP);
   return left + widthOf(row, hits[index]) / 2;
 }
+
+/** Where a column of squares begins. @param {Row} row @param {number} column */
+export const columnAt = (row, column) => column * (row.picture + SQUARE_GAP);
 
 /**
  * How many results moved up and down between two orders.

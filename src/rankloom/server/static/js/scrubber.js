@@ -12,7 +12,8 @@ const TALL = 2.5; // windows that a listing must fill
 
 /** The months of rows, and where each begins. @param {Row[]} rows @param {number} height @returns {Mark[]} */
 export function marksOf(rows, height) {
-  return rows.flatMap(({ month, top }) => (month === undefined ? [] : [{ month, top: top / (height || 1) }]));
+  const share = (/** @type {number} */ top) => top / (height || 1);
+  return rows.flatMap(({ months = [], top }) => months.map(({ month }) => ({ month, top: share(top) })));
 }
 
 /**

@@ -223,8 +223,8 @@ export interface Row {
   top: number; height: number; first: number; end: number; picture: number;
   /** What stands in place of results. */
   title?: string;
-  /** The month that begins here. */
-  month?: string;
+  /** The months that begin here, each in a column. */
+  months?: { month: string; column: number }[];
   /** All pictures are as wide as high. */
   square?: boolean;
 }
