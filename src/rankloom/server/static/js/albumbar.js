@@ -139,13 +139,16 @@ export class AlbumBar {
    * @param {{ add?: number[], refuse?: number[] }} change
    */
   judge(album, change) {
+    const gone = new Set([...(change.add ?? []), ...(change.refuse ?? [])]);
+    this.suggested = this.suggested.filter(({ id }) => !gone.has(id));
+    this.draw(); // at once: the next one is judged while this is stored
     return attempt(async () => {
-      await this.api.albumItems(album.id, change);
-      const gone = new Set([...(change.add ?? []), ...(change.refuse ?? [])]);
-      this.suggested = this.suggested.filter(({ id }) => !gone.has(id));
-      if (change.add) await this.refresh();
-      else if (this.suggested.length) this.draw();
-      else await this.load();
+      try {
+        await this.api.albumItems(album.id, change);
+      } finally {
+        if (change.add) await this.refresh();
+        else if (!this.suggested.length) await this.load();
+      }
     });
   }
 
