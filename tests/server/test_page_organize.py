@@ -23,7 +23,7 @@ from tests.server.test_page import (  # noqa: F401
     served,
     until,
 )
-from tests.serving import Served, copied
+from tests.serving import Served
 
 pytestmark = pytest.mark.browser
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
@@ -161,184 +161,171 @@ def test_a_large_collection_scrolls_in_bounded_steps(opened, tmp_path):  # noqa:
     page.complaints.clear()  # there are no files
 
 
-def test_select_many(opened, tmp_path):  # noqa: F811
-    own = Served(copied(tmp_path / "c"), "--quiet")
-    try:
-        page = opened("/?q=sea", address=own.address, accept_downloads=True)
-        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-        found = results(page)
-        tiles = page.locator(".tile")
-        tiles.nth(1).click(modifiers=["Control"])
-        tiles.nth(4).click(modifiers=["Shift"])
-        assert selected(page) == found[1:5]
-        tiles.nth(2).click()  # while something is selected, a click selects
-        assert selected(page) == [found[1], found[3], found[4]]
-        expect(page.locator("#live")).to_have_text("3 items selected")
-        audit(page, "selection-light")
-        page.keyboard.press("Escape")
-        expect(page.locator("#selection")).to_be_hidden()
-        # By keys.
-        tiles.first.focus()
-        for key in ("Space", "Shift+ArrowRight", "Shift+ArrowRight", "Shift+ArrowLeft"):
-            page.keyboard.press(key)
-        expect(page.locator(".how-many")).to_have_text("2 selected")
-        assert selected(page) == found[:2]
-        assert page.locator(".tile[aria-selected='true']").count() == 2
-        # By a rectangle, which begins beside the pictures.
-        page.keyboard.press("Escape")
-        first, third = tiles.nth(0).bounding_box(), tiles.nth(2).bounding_box()
-        page.mouse.move(first["x"] - 12, first["y"] + 20)
-        page.mouse.down()
-        page.mouse.move(third["x"] + 10, third["y"] + 60, steps=5)
-        expect(page.locator(".band")).to_be_visible()
-        keep(page, "band-light")
-        page.mouse.up()
-        assert selected(page) == found[:3]
-        expect(page.locator(".band")).to_have_count(0)
-        # What is done with it.
-        bar = page.get_by_role("toolbar", name="Selected items")
-        bar.get_by_role("button", name="Right").click()
-        expect(page.locator(".tile.is-right")).to_have_count(3)
-        expect(page.locator("#pill")).to_contain_text("3 changes")
-        bar.get_by_role("button", name="Tag").click()
-        audit(page, "ask-tag-light")
-        page.get_by_label("Tag", exact=True).fill("Zanzibar")
-        page.keyboard.press("Enter")
-        expect(page.locator(".toast", has_text="3 items tagged Zanzibar")).to_be_visible()
-        page.keyboard.press("4")
-        until(page, "document.querySelectorAll('.stars-badge').length === 3")
-        bar.get_by_role("button", name="Copy paths").click()
-        expect(page.locator(".toast", has_text="3 paths copied")).to_be_visible()
-        assert page.evaluate("navigator.clipboard.readText()").startswith("pictures/")
-        with page.expect_download() as download:
-            bar.get_by_role("button", name="Download").click()
-        assert len(zipfile.ZipFile(download.value.path()).namelist()) == 3
-        bar.get_by_role("button", name="Export").click()
-        with page.expect_download() as download:
-            page.get_by_role("button", name=re.compile("^CSV")).click()
-        rows = [*csv.DictReader(download.value.path().read_text().splitlines())]
-        assert [(row["stars"], row["tags"]) for row in rows] == [("4", "Zanzibar")] * 3
-        bar.get_by_role("button", name="Concept").click()
-        page.get_by_label("Name, e.g. harbour").fill("shore")
-        page.keyboard.press("Enter")
-        expect(page.locator(".toast", has_text="The concept shore is ready")).to_be_visible()
-        bar.get_by_role("button", name="Hide").click()
-        expect(page.locator("#undo")).to_contain_text("3 items are hidden")
-        assert not {*found[:3]} & {*results(page)}
-        keep(page, "hidden-light")
-        page.locator("#undo button").click()
-        until(page, f"document.querySelector('.tile[data-id=\"{found[0]}\"]')")
-        # Only what is not marked yet.
-        page.get_by_role("button", name="Filters").click()
-        page.locator(".filters").get_by_label("Marks").select_option("0")
-        page.wait_for_url("**marked=0")
-        assert not {*found[:3]} & {*results(page)}
-        page.get_by_label("Stars").select_option("4")
-        page.locator(".filters").get_by_label("Marks").select_option("")
-        page.wait_for_url("**/?q=sea&stars=4")
-        assert {*results(page)} == {*found[:3]}
-        audit(page, "filters-light")
-    finally:
-        own.stop()
+def test_select_many(opened):  # noqa: F811
+    page = opened("/?q=sea", accept_downloads=True)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    found = results(page)
+    tiles = page.locator(".tile")
+    tiles.nth(1).click(modifiers=["Control"])
+    tiles.nth(4).click(modifiers=["Shift"])
+    assert selected(page) == found[1:5]
+    tiles.nth(2).click()  # while something is selected, a click selects
+    assert selected(page) == [found[1], found[3], found[4]]
+    expect(page.locator("#live")).to_have_text("3 items selected")
+    audit(page, "selection-light")
+    page.keyboard.press("Escape")
+    expect(page.locator("#selection")).to_be_hidden()
+    # By keys.
+    tiles.first.focus()
+    for key in ("Space", "Shift+ArrowRight", "Shift+ArrowRight", "Shift+ArrowLeft"):
+        page.keyboard.press(key)
+    expect(page.locator(".how-many")).to_have_text("2 selected")
+    assert selected(page) == found[:2]
+    assert page.locator(".tile[aria-selected='true']").count() == 2
+    # By a rectangle, which begins beside the pictures.
+    page.keyboard.press("Escape")
+    first, third = tiles.nth(0).bounding_box(), tiles.nth(2).bounding_box()
+    page.mouse.move(first["x"] - 12, first["y"] + 20)
+    page.mouse.down()
+    page.mouse.move(third["x"] + 10, third["y"] + 60, steps=5)
+    expect(page.locator(".band")).to_be_visible()
+    keep(page, "band-light")
+    page.mouse.up()
+    assert selected(page) == found[:3]
+    expect(page.locator(".band")).to_have_count(0)
+    # What is done with it.
+    bar = page.get_by_role("toolbar", name="Selected items")
+    bar.get_by_role("button", name="Right").click()
+    expect(page.locator(".tile.is-right")).to_have_count(3)
+    expect(page.locator("#pill")).to_contain_text("3 changes")
+    bar.get_by_role("button", name="Tag").click()
+    audit(page, "ask-tag-light")
+    page.get_by_label("Tag", exact=True).fill("Zanzibar")
+    page.keyboard.press("Enter")
+    expect(page.locator(".toast", has_text="3 items tagged Zanzibar")).to_be_visible()
+    page.keyboard.press("4")
+    until(page, "document.querySelectorAll('.is-selected .stars-badge').length === 3")
+    bar.get_by_role("button", name="Copy paths").click()
+    expect(page.locator(".toast", has_text="3 paths copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()").startswith("pictures/")
+    with page.expect_download() as download:
+        bar.get_by_role("button", name="Download").click()
+    assert len(zipfile.ZipFile(download.value.path()).namelist()) == 3
+    bar.get_by_role("button", name="Export").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name=re.compile("^CSV")).click()
+    rows = [*csv.DictReader(download.value.path().read_text().splitlines())]
+    assert [(row["stars"], row["tags"]) for row in rows] == [("4", "Zanzibar")] * 3
+    bar.get_by_role("button", name="Concept").click()
+    page.get_by_label("Name, e.g. harbour").fill("shore")
+    page.keyboard.press("Enter")
+    expect(page.locator(".toast", has_text="The concept shore is ready")).to_be_visible()
+    bar.get_by_role("button", name="Hide").click()
+    expect(page.locator("#undo")).to_contain_text("3 items are hidden")
+    assert not {*found[:3]} & {*results(page)}
+    keep(page, "hidden-light")
+    page.locator("#undo button").click()
+    until(page, f"document.querySelector('.tile[data-id=\"{found[0]}\"]')")
+    # Only what is not marked yet.
+    page.get_by_role("button", name="Filters").click()
+    page.locator(".filters").get_by_label("Marks").select_option("0")
+    page.wait_for_url("**marked=0")
+    assert not {*found[:3]} & {*results(page)}
+    page.locator(".filters").get_by_label("Tag").select_option("Zanzibar")
+    page.locator(".filters").get_by_label("Marks").select_option("")
+    page.wait_for_url("**/?q=sea&tag=Zanzibar")
+    assert {*results(page)} == {*found[:3]}
+    audit(page, "filters-light")
 
 
-def test_notes_are_written_where_they_are_read(opened, tmp_path):  # noqa: F811
-    own = Served(copied(tmp_path / "c"), "--quiet")
-    try:
-        page = opened(address=own.address, color_scheme="dark")
-        found = results(page)
-        page.locator(".tile").nth(3).click()
-        caption = page.get_by_label("Your caption")
-        caption.fill("Quixotic windmill")
-        caption.press("Control+Enter")
-        expect(page.locator("#viewer h2")).to_have_text("Quixotic windmill")
-        page.get_by_label("Add a tag").fill("La Mancha")
-        page.keyboard.press("Enter")
-        expect(page.locator(".tag")).to_have_text(["La Mancha"])
-        page.get_by_role("button", name="3 of 5 stars").click()
-        expect(page.get_by_role("group", name="Stars: 3 of 5")).to_be_visible()
-        page.get_by_role("button", name="Hide").focus()
-        page.keyboard.press("5")
-        expect(page.get_by_role("group", name="Stars: 5 of 5")).to_be_visible()
-        audit(page, "notes-dark")
-        caption.fill("not this")
-        page.keyboard.press("Escape")
-        expect(caption).to_have_value("Quixotic windmill")
-        page.locator("#viewer .shut").click()
-        expect(page.locator(".tile").nth(3).locator(".stars-badge")).to_have_text("★★★★★")
-        page.fill("#text", "quixotic mancha")
-        page.keyboard.press("Enter")
-        page.wait_for_url("**q=quixotic**")
-        assert results(page)[0] == found[3], "words of the owner are found at once"
-        page.locator(".tile").first.click()
-        page.get_by_role("button", name="Take away the tag La Mancha").click()
-        expect(page.locator(".tag")).to_have_count(0)
-        page.keyboard.press("Escape")
-        notes = ask(page, f"/api/items/{found[3]}")["notes"]
-        assert notes == {"caption": "Quixotic windmill", "tags": [], "stars": 5, "hidden": False}
-    finally:
-        own.stop()
+def test_notes_are_written_where_they_are_read(opened):  # noqa: F811
+    page = opened(color_scheme="dark")
+    found = results(page)
+    page.locator(".tile").nth(3).click()
+    caption = page.get_by_label("Your caption")
+    caption.fill("Quixotic windmill")
+    caption.press("Control+Enter")
+    expect(page.locator("#viewer h2")).to_have_text("Quixotic windmill")
+    page.get_by_label("Add a tag").fill("La Mancha")
+    page.keyboard.press("Enter")
+    expect(page.locator(".tag")).to_have_text(["La Mancha"])
+    page.get_by_role("button", name="3 of 5 stars").click()
+    expect(page.get_by_role("group", name="Stars: 3 of 5")).to_be_visible()
+    page.get_by_role("button", name="Hide").focus()
+    page.keyboard.press("5")
+    expect(page.get_by_role("group", name="Stars: 5 of 5")).to_be_visible()
+    audit(page, "notes-dark")
+    caption.fill("not this")
+    page.keyboard.press("Escape")
+    expect(caption).to_have_value("Quixotic windmill")
+    page.locator("#viewer .shut").click()
+    expect(page.locator(".tile").nth(3).locator(".stars-badge")).to_have_text("★★★★★")
+    page.fill("#text", "quixotic mancha")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**q=quixotic**")
+    assert results(page)[0] == found[3], "words of the owner are found at once"
+    page.locator(".tile").first.click()
+    page.get_by_role("button", name="Take away the tag La Mancha").click()
+    expect(page.locator(".tag")).to_have_count(0)
+    page.keyboard.press("Escape")
+    notes = ask(page, f"/api/items/{found[3]}")["notes"]
+    assert notes == {"caption": "Quixotic windmill", "tags": [], "stars": 5, "hidden": False}
 
 
-def test_albums_by_hand_and_living(opened, tmp_path):  # noqa: F811
-    own = Served(copied(tmp_path / "c"), "--quiet")
-    try:
-        page = opened(address=own.address, color_scheme="dark")
-        found = results(page)
-        for number in (0, 2, 5):
-            page.locator(".tile").nth(number).click(modifiers=["Control"])
-        page.keyboard.press("l")
-        page.get_by_label("Name of a new album").fill("Rome '24")
-        page.keyboard.press("Enter")
-        expect(page.locator(".toast", has_text="The album Rome '24 has 3 items")).to_be_visible()
-        page.click("#tab-albums")
-        audit(page, "albums-dark")
-        page.locator(".album").click()
-        page.wait_for_url("**/?album=1")
-        until(page, "document.querySelectorAll('.tile').length === 3")
-        assert results(page) == [found[0], found[2], found[5]]
-        page.get_by_label("Order of the album").select_option("hand")
-        expect(page.locator(".albumbar .hint")).to_contain_text("drag a picture onto another")
-        page.locator(".tile").nth(2).focus()
-        page.keyboard.press("Alt+ArrowLeft")
-        until(page, f"document.querySelectorAll('.tile')[1]?.dataset.id === '{found[5]}'")
-        page.locator(".tile").nth(1).drag_to(page.locator(".tile").nth(0))
-        until(page, f"document.querySelectorAll('.tile')[0]?.dataset.id === '{found[5]}'")
-        expect(page.locator("#drop")).to_be_hidden()
-        page.locator(".tile").nth(2).click(modifiers=["Control"])
-        page.get_by_role("button", name="Cover").click()
-        until(page, f"fetch('/api/albums').then((answer) => answer.json()).then(([one]) => one.cover === {found[2]})")
-        page.get_by_role("button", name="Take out").click()
-        until(page, "document.querySelectorAll('.tile').length === 2")
-        page.locator("#undo button").click()
-        until(page, "document.querySelectorAll('.tile').length === 3")
-        page.get_by_role("button", name="Rename").click()
-        page.get_by_label("Name", exact=True).fill("Roma")
-        page.keyboard.press("Enter")
-        expect(page.locator(".album-head h2")).to_have_text("Roma")
-        audit(page, "album-dark")
-        page.get_by_role("button", name="Delete").click()
-        page.get_by_role("button", name="Delete it").click()
-        expect(page.locator("#view-albums")).to_contain_text("There is no album yet")
-        # A living one around a search.
-        page.goto(own.address + "/?q=sea")
-        results(page)
-        page.click("#tab-albums")
-        page.get_by_label("New album").fill("By the sea")
-        page.get_by_label("Members suggested by").select_option(label="This search: “sea”")
-        page.get_by_role("button", name="Make").click()
-        page.wait_for_selector(".suggested-members li")
-        offered = page.locator(".suggested-members img").evaluate_all("(all) => all.map((one) => one.src)")
-        audit(page, "living-dark")
-        page.get_by_role("button", name=re.compile("^Not this one:")).first.click()
-        page.get_by_role("button", name=re.compile("^Add: ")).first.click()
-        until(page, "document.querySelectorAll('.tile').length === 1")
-        assert f"/items/{results(page)[0]}/" in offered[1]
-        until(
-            page, f"![...document.querySelectorAll('.suggested-members img')].some((one) => one.src === '{offered[0]}')"
-        )
-    finally:
-        own.stop()
+def test_albums_by_hand_and_living(opened):  # noqa: F811
+    page = opened(color_scheme="dark")
+    found = results(page)
+    for number in (0, 2, 5):
+        page.locator(".tile").nth(number).click(modifiers=["Control"])
+    page.keyboard.press("l")
+    page.get_by_label("Name of a new album").fill("Rome '24")
+    page.keyboard.press("Enter")
+    expect(page.locator(".toast", has_text="The album Rome '24 has 3 items")).to_be_visible()
+    page.click("#tab-albums")
+    audit(page, "albums-dark")
+    page.locator(".album", has_text="Rome '24").click()
+    page.wait_for_url("**/?album=*")
+    until(page, "document.querySelectorAll('.tile').length === 3")
+    assert results(page) == [found[0], found[2], found[5]]
+    page.get_by_label("Order of the album").select_option("hand")
+    expect(page.locator(".albumbar .hint")).to_contain_text("drag a picture onto another")
+    page.locator(".tile").nth(2).focus()
+    page.keyboard.press("Alt+ArrowLeft")
+    until(page, f"document.querySelectorAll('.tile')[1]?.dataset.id === '{found[5]}'")
+    page.locator(".tile").nth(1).drag_to(page.locator(".tile").nth(0))
+    until(page, f"document.querySelectorAll('.tile')[0]?.dataset.id === '{found[5]}'")
+    expect(page.locator("#drop")).to_be_hidden()
+    page.locator(".tile").nth(2).click(modifiers=["Control"])
+    page.get_by_role("button", name="Cover").click()
+    covers = "fetch('/api/albums').then((answer) => answer.json()).then((all) => all.map((one) => one.cover))"
+    until(page, f"{covers}.then((all) => all.includes({found[2]}))")
+    page.get_by_role("button", name="Take out").click()
+    until(page, "document.querySelectorAll('.tile').length === 2")
+    page.locator("#undo button").click()
+    until(page, "document.querySelectorAll('.tile').length === 3")
+    page.get_by_role("button", name="Rename").click()
+    page.get_by_label("Name", exact=True).fill("Roma")
+    page.keyboard.press("Enter")
+    expect(page.locator(".album-head h2")).to_have_text("Roma")
+    audit(page, "album-dark")
+    page.get_by_role("button", name="Delete").click()
+    page.get_by_role("button", name="Delete it").click()
+    expect(page.locator(".album", has_text="Roma")).to_have_count(0)
+    # A living one around a search.
+    page.goto(page.url.split("?")[0] + "?q=sea")
+    results(page)
+    page.click("#tab-albums")
+    page.get_by_label("New album").fill("By the sea")
+    page.get_by_label("Members suggested by").select_option(label="This search: “sea”")
+    page.get_by_role("button", name="Make").click()
+    page.wait_for_selector(".suggested-members li")
+    offered = page.locator(".suggested-members img").evaluate_all("(all) => all.map((one) => one.src)")
+    audit(page, "living-dark")
+    page.get_by_role("button", name=re.compile("^Not this one:")).first.click()
+    page.get_by_role("button", name=re.compile("^Add: ")).first.click()
+    until(page, "document.querySelectorAll('.tile').length === 1")
+    assert f"/items/{results(page)[0]}/" in offered[1]
+    until(page, f"![...document.querySelectorAll('.suggested-members img')].some((one) => one.src === '{offered[0]}')")
 
 
 def test_a_finger_that_is_held_selects(opened, served):  # noqa: F811
