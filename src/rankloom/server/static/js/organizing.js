@@ -4,7 +4,7 @@ import { count } from "./format.js";
 
 /** @import { Album, Api, Hit, Speech, State, Store } from "./types.js" */
 
-/** Text as the name of a file that is saved. @param {string} address @param {string} name */
+/** Save what is at an address as a file. @param {string} address @param {string} name */
 export function saveAs(address, name) {
   const link = document.createElement("a");
   link.href = address;

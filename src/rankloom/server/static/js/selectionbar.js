@@ -28,11 +28,23 @@ export class SelectionBar {
     this.mark = mark;
     this.cover = cover;
     this.root = $("selection");
+    this.root.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => this.key(event));
     store.watch(["selected", "order"], (state, before) => {
       const hadFocus = this.root.contains(document.activeElement);
       if (state.selected !== before.selected || state.selected.size) this.draw(state);
       if (hadFocus && !state.selected.size) focusResults();
     });
+  }
+
+  /** The arrows move over the buttons, Escape selects nothing. @param {KeyboardEvent} event */
+  key(event) {
+    const buttons = [...this.root.querySelectorAll("button")];
+    const at = buttons.indexOf(document.activeElement);
+    const next = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: buttons.length - 1 }[event.key];
+    if (event.key === "Escape") this.selection.clear();
+    else if (next !== undefined) buttons.at(next % buttons.length).focus();
+    else return;
+    event.preventDefault();
   }
 
   get items() { return [...this.store.state.selected]; }
