@@ -169,6 +169,9 @@ test("a list knows its length at once, and fetches what is looked at", async () 
   assert.equal((await search.browse.at(700))?.id, 701);
   assert.equal(store.state.hits[500], undefined);
   assert.deepEqual(pagesOf(PAGE - 1, PAGE + 1), [0, 1]);
+  search.browse.need(690, 710);
+  await search.refresh();
+  assert.equal(store.state.hits[700]?.id, 701, "what is in sight stays there");
   await search.change({}, { sort: "name" });
   assert.equal(store.state.hits[700], undefined);
   assert.equal(visited.at(-1), "/?sort=name");

@@ -28,22 +28,26 @@ export class Browse {
   }
 
   /**
-   * The parts of a listing and its first page.
-   * @param {{ query: Query, sort: Sort }} asked
+   * The parts of a listing and its first page; `keep` also what is in sight now, so that nothing flashes.
+   * @param {{ query: Query, sort: Sort, keep?: boolean }} asked
    * @returns {Promise<{ answer: Answer, groups: Group[], hits: (Hit | undefined)[] }>}
    */
-  async open(asked) {
+  async open({ keep = false, ...asked }) {
     const began = performance.now();
-    const [{ total, groups }, page] = await Promise.all([
-      this.api.months(listed(asked)), this.api.browse(listed(asked), 0, PAGE),
+    const pages = [...new Set([0, ...(keep ? pagesOf(this.wanted[0], this.wanted[1]) : [])])];
+    const [{ total, groups }, ...found] = await Promise.all([
+      this.api.months(listed(asked)),
+      ...pages.map((page) => this.api.browse(listed(asked), page * PAGE, PAGE)),
     ]);
     const hits = new Array(total).fill(undefined);
-    page.hits.slice(0, total).forEach((hit, i) => { hits[i] = hit; });
-    this.pages = new Set([0]);
+    pages.forEach((page, i) => found[i].hits.forEach((hit, at) => {
+      if (page * PAGE + at < total) hits[page * PAGE + at] = hit;
+    }));
+    this.pages = new Set(pages);
     const seconds = (performance.now() - began) / 1000;
     const answer = {
       total, cutoff: null, diffused: false, learning: false, literal: null, marks: 0, seconds,
-      hits: page.hits,
+      hits: found[0].hits,
     };
     return { answer, groups, hits };
   }

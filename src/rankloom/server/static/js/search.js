@@ -45,7 +45,7 @@ export class Search {
     this.store.update({ asked: number, searching: true });
     try {
       if (isList(query)) {
-        const { answer, groups, hits } = await this.browse.open({ query, sort });
+        const { answer, groups, hits } = await this.browse.open({ query, sort, keep });
         if (this.isCurrent(number)) this.show(answer, { animate, keep, groups, hits });
       } else {
         const answer = await this.api.search({ ...this.ranked(), k: FIRST });
