@@ -76,7 +76,6 @@ export class Scrubber {
       this.root.classList.add("dragging");
       this.drag(event);
       event.preventDefault();
-      this.root.focus({ preventScroll: true });
     });
     this.root.addEventListener("pointermove", (event) => {
       if (this.root.hasPointerCapture(event.pointerId)) this.drag(event);

@@ -33,7 +33,7 @@ export function makeTools({ filters, folders, sort, saved, exports, resize, togg
 /** @type {[Sort, string][]} */
 const LISTS = [["", "Newest first"], ["oldest", "Oldest first"], ["name", "By name"]];
 /** @type {[Sort, string][]} */
-const ALBUMS = [["", "Order of the album"], ...LISTS.slice(1)];
+const ALBUMS = [["", "Album order"], ...LISTS.slice(1)];
 /** @type {[Sort, string][]} */
 const RANKED = [
   ["", "Best first"], ["uncertain", "Least certain first"], ["newest", "Newest first"],
