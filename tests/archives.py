@@ -1,6 +1,7 @@
 """Small collections for tests of search and learning: generated pictures, a few quick descriptors."""
 
 import shutil
+import zlib
 from pathlib import Path
 
 import cv2
@@ -98,3 +99,29 @@ def write_encoder(path, scale=1.0):
     )  # fmt: skip
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
     onnx.save(model, path)
+
+
+def write_rows(folder, n, *, dates=lambda number: None, thumbnail=b"", path=lambda number: f"/photos/{number:06}.jpg"):
+    """A collection of n pictures of which nothing but rows exists: cheap, however many they are."""
+    with Collection(folder, create=True) as collection:
+        (collection.folder / "thumbnails.bin").write_bytes(thumbnail)
+        numbers = range(1, n + 1)
+        with collection.transaction() as db:
+            db.executemany("INSERT INTO contents VALUES (?, 'picture', 1)", [(f"h{number}",) for number in numbers])
+            db.executemany(
+                "INSERT INTO files VALUES (?, ?, 1, ?)",
+                [(path(number), f"h{number}", 10**18 + number * 10**9) for number in numbers],
+            )
+            db.executemany(
+                "INSERT INTO items VALUES (?, ?, NULL, NULL, NULL, ?, ?, ?, NULL, 0, 0, ?)",
+                [
+                    (number, f"h{number}", 400 + number % 7 * 40, 400 + number % 3 * 80, dates(number), len(thumbnail))
+                    for number in numbers
+                ],
+            )
+            roots = '["/photos"]'
+            db.execute("INSERT OR REPLACE INTO meta VALUES ('roots', ?)", (roots,))
+            if thumbnail:
+                row = ("thumbnails.bin", 0, len(thumbnail), zlib.crc32(thumbnail))
+                db.execute("INSERT INTO blocks VALUES (?, ?, ?, ?)", row)
+    return folder

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from rankloom.cli import main
 from rankloom.collection import Collection
+from rankloom.collection.browsing import dates_of
 from rankloom.collection.dates import FORMS, start_of
 from rankloom.collection.query import Example, Filters, Query
 from rankloom.engine import Engine, SearchOptions
@@ -66,7 +67,7 @@ def test_no_dates(text, engine, folder, web):
 
 
 def test_a_month_is_its_first_day(engine):
-    dated = {item.id: item.taken for item in engine.collection.items() if item.taken}
+    dated = dates_of(engine.collection, range(1, len(engine.collection) + 1))
     month = sorted(dated.values())[len(dated) // 2][:7]
 
     def found(**filters):
@@ -81,7 +82,9 @@ def test_a_month_is_its_first_day(engine):
 def test_filters_alone_list_the_newest_first(engine, web, folder):
     items = [item for item in engine.collection.items() if item.kind == "picture"]
     assert any(item.taken is None for item in items)
-    expected = sorted(items, key=lambda item: (item.taken or "", item.id), reverse=True)
+    dates = dates_of(engine.collection, [item.id for item in items])  # without one of its own, that of the file
+    assert all(dates[item.id] == item.taken for item in items if item.taken)
+    expected = sorted(items, key=lambda item: (dates[item.id], item.id), reverse=True)
     answer = engine.search(Query(filters=Filters(kind="picture")), 50, SearchOptions(offset=10))
     assert [hit.id for hit in answer] == [item.id for item in expected[10:60]]
     assert [hit.rank for hit in answer] == [*range(11, 61)]
@@ -93,7 +96,8 @@ def test_filters_alone_list_the_newest_first(engine, web, folder):
     records = [json.loads(line) for line in ran.stdout.splitlines()]
     assert [record["id"] for record in records][10:] == [hit.id for hit in answer]
     assert "score" not in records[0]
-    assert expected[0].taken in shell(folder, "--kind", "picture", "-k", "1").stdout
+    newest = next(item for item in expected if item.taken)
+    assert newest.taken in shell(folder, "--kind", "picture", "-k", "200").stdout
 
 
 def test_filters_alone_have_no_ranking(engine, web):

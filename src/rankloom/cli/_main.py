@@ -20,6 +20,7 @@ from rankloom.cli.export_model import export_model
 from rankloom.cli.learning import feedback, models, train
 from rankloom.cli.letor import evaluate, fit, predict
 from rankloom.cli.make_ranking import make_ranking
+from rankloom.cli.organizing import albums, notes
 from rankloom.cli.people import people
 from rankloom.cli.quality import evaluate_collection, train_prior, train_words
 from rankloom.cli.safety import backup, repair, restore, verify
@@ -30,6 +31,7 @@ from rankloom.cli.simulate import simulate
 # The commands as --help shows them: what most people need comes first.
 COMMANDS = {
     "Search": (index, search, serve, demo),
+    "Keeping what you find": (notes, albums),
     "Learning from marks": (feedback, train, models, concepts),
     "Upkeep of collections": (info, people, verify, backup, restore, repair, duplicates, export, descriptors),
     "Learning to rank on files of features": (make_ranking, fit, predict, evaluate, compare, export_model),

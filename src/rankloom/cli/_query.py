@@ -18,6 +18,27 @@ _OPTIONS = (
     click.option("--concept", help="A concept that results should show."),
 )
 
+_FILTERS = (
+    click.option("--folder", type=click.Path(), help="Only files below this folder."),
+    click.option("--kind", type=click.Choice(["picture", "shot"]), help="Only pictures, or only shots of videos."),
+    click.option(
+        "--after", callback=lambda *given: read_date(*given), help="Only items of this date on: 2024, 30d ..."
+    ),
+    click.option("--before", callback=lambda *given: read_date(*given), help="Only items before this date begins."),
+    click.option("--has-text/--no-text", default=None, help="Only items with, or without, a text of their own."),
+    click.option("--stars", type=click.IntRange(1, 5), help="Only items with at least as many stars."),
+    click.option("--tag", help="Only items with this tag of yours."),
+    click.option("--marked/--unmarked", default=None, help="Only results that are marked, or not."),
+    click.option("--hidden", is_flag=True, default=None, help="Only hidden items, which nothing else shows."),
+)
+
+
+def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What results must be."""
+    for option in reversed(_FILTERS):
+        command = option(command)
+    return command
+
 
 def query_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Words, pictures, items and a concept."""

@@ -172,13 +172,19 @@ def info(collection: str | None, errors: bool, as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("output", type=click.Path(dir_okay=False))
+@click.argument("output", type=click.Path(), required=False)
 @collection_option
 @click.option("--marks", is_flag=True, help="Write the marks instead: a table, or else TREC qrels.")
 @click.option("--user", help="Only the marks of this user; without it those of all.")
+@click.option(
+    "--xmp", is_flag=True, help="Write your captions, tags and stars as XMP sidecars below the folder OUTPUT."
+)
+@click.option("--beside", is_flag=True, help="Write the sidecars beside the files instead.")
 @json_option
-def export(output: str, collection: str | None, marks: bool, user: str | None, as_json: bool) -> None:
-    """Write the items of a collection to OUTPUT (.csv, .tsv or .parquet), or its marks.
+def export(
+    output: str | None, collection: str | None, marks: bool, user: str | None, xmp: bool, beside: bool, as_json: bool
+) -> None:
+    """Write the items of a collection to OUTPUT (.csv, .tsv or .parquet), its marks, or sidecars of its files.
 
     Marks go to a table with a column for the user if OUTPUT ends so, else to TREC qrels, which `feedback --import`
     takes in. TREC qrels have one grade per query and item: where several users judged the same, choose one.
@@ -188,11 +194,18 @@ def export(output: str, collection: str | None, marks: bool, user: str | None, a
       rankloom export items.csv
       rankloom export qrels.txt --marks
       rankloom export marks.csv --marks --user anna
+      rankloom export sidecars --xmp
     """
     from rankloom.collection import Collection, export_items, export_marks
 
     if user is not None and not marks:
         raise click.UsageError("--user goes with --marks: items belong to nobody")
+    if (xmp and marks) or (beside and not xmp) or (output is None) != beside:
+        raise click.UsageError("give OUTPUT: a file, or a folder with --xmp; or --xmp --beside without OUTPUT")
+    if xmp:
+        _export_sidecars(collection, output, as_json)
+        return
+    assert output is not None
     with Collection(collection_folder(collection)) as opened:
         if not marks:
             count = export_items(opened, output)
@@ -205,6 +218,20 @@ def export(output: str, collection: str | None, marks: bool, user: str | None, a
     say(f"{count:,} marks -> {output}")
     if left_out:
         say(f"{left_out:,} preferences left out, as TREC qrels have grades only; a .csv file has them", err=True)
+
+
+def _export_sidecars(collection: str | None, output: str | None, as_json: bool) -> None:
+    from rankloom.collection import Collection
+    from rankloom.collection.xmp import export_sidecars
+
+    with Collection(collection_folder(collection)) as opened:
+        done = export_sidecars(opened, output, lambda line: say(f"warning: {line}", err=True))
+    if as_json:
+        emit({"sidecars": done.written, "left": done.left, "output": output})
+        return
+    say(f"{done.written:,} sidecars -> {output or 'beside the files'}")
+    if done.left:
+        say(f"{len(done.left):,} sidecars of other programs are left as they are", err=True)
 
 
 @click.command()

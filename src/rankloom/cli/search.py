@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rankloom.cli._options import collection_option, index_option, json_option, open_engine, user_option
 from rankloom.cli._output import emit, say, table
-from rankloom.cli._query import query_options, read_date, read_query
+from rankloom.cli._query import filter_options, query_options, read_query
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rankloom.collection.matching import MatchedText
     from rankloom.collection.query import Query
-    from rankloom.engine import Explanation, Results, SearchHit
+    from rankloom.engine import Engine, Explanation, Results, SearchHit
+    from rankloom.engine.sorting import Order
+
+ORDERS = ("score", "uncertain", "newest", "oldest", "name")
 
 
 @click.command()
 @query_options
 @collection_option
 @click.option("-k", default=20, show_default=True, type=click.IntRange(min=1), help="How many results.")
-@click.option("--folder", type=click.Path(), help="Only files below this folder.")
-@click.option("--kind", type=click.Choice(["picture", "shot"]), help="Only pictures, or only shots of videos.")
-@click.option("--after", callback=read_date, help="Only items taken from this date on: 2024, 2024-05-17, 30d, 1y ...")
-@click.option("--before", callback=read_date, help="Only items taken before this date begins.")
-@click.option("--has-text/--no-text", default=None, help="Only items with, or without, a text of their own.")
+@filter_options
+@click.option("--album", help="Only items of this album.")
+@click.option("--order", type=click.Choice(ORDERS), help="Of results; of a list newest, oldest or name.")
 @click.option("--no-diffusion", is_flag=True, help="Score every item by itself, without its neighbours.")
 @click.option("--no-marks", is_flag=True, help="As if no result of this query had been marked.")
 @click.option("--collapse", is_flag=True, help="Show only the best of near duplicates.")
@@ -41,11 +43,8 @@ if TYPE_CHECKING:
 def search(
     collection: str | None,
     k: int,
-    folder: str | None,
-    kind: str | None,
-    after: str | None,
-    before: str | None,
-    has_text: bool | None,
+    album: str | None,
+    order: Order | None,
     no_diffusion: bool,
     no_marks: bool,
     collapse: bool,
@@ -61,7 +60,7 @@ def search(
 ) -> None:
     """Find items by TEXT (words, "a phrase", begin*, -without), by pictures, or by both.
 
-    Filters alone list the items that pass them, the newest first.
+    Filters alone list the items that pass them, the newest first; an --order alone lists all.
 
     \b
     Example:
@@ -70,12 +69,18 @@ def search(
       rankloom search boat --item 17 --folder ~/Pictures/2024
       rankloom search --kind picture --after 2024-05 --before 2024-06
       rankloom search boat --above 17 4
+      rankloom search --album "Rome 2024" --stars 4
+      rankloom search --order name
     """
+    from rankloom.collection.albums import album_named
     from rankloom.collection.matching import matched_texts
     from rankloom.engine import SearchOptions
+    from rankloom.engine.sorting import sorted_search
 
-    query = read_query(**asked, folder=folder, kind=kind, after=after, before=before, has_text=has_text)
+    query = read_query(**asked)
     with open_engine(collection, index=index) as engine:
+        if album is not None:
+            query = replace(query, filters=replace(query.filters, album=album_named(engine.collection, album).id))
         options = SearchOptions(
             user=user, diffusion=not no_diffusion, feedback=not no_marks, explain=explain, collapse=collapse,
             diversity=diversity, method=method,
@@ -83,11 +88,30 @@ def search(
         if above:
             _show_difference(engine.compare(query, *above, options), above, as_json)
             return
-        results = (engine.suggest if suggest else engine.search)(query, k, options)
+        if suggest:
+            results = engine.suggest(query, k, options)
+        elif query.empty and (order or album):
+            results = _listed(engine, query, k, order)
+        else:
+            results = sorted_search(engine, query, k, options, order or "score")
         matched = matched_texts(engine.collection, [hit.id for hit in results], query.text)
     _show(query, results, matched, as_json)
     if results.learning:
         say("marks are not all learned yet: 'rankloom serve' learns them in the background", err=True)
+
+
+def _listed(engine: Engine, query: Query, k: int, order: str | None) -> Results:
+    """All items that pass the filters, in an order."""
+    from rankloom.collection.browsing import SORTS, Catalogue
+    from rankloom.engine import Results, SearchHit
+
+    sort = next((name for name in SORTS if name == (order or "newest")), None)
+    if sort is None:
+        raise ValueError(f"there is nothing to order by {order}: give words or an example, or --order newest")
+    listing = Catalogue(engine.collection).listing(query.filters, sort)
+    items = engine.collection.items(listing.items[:k].tolist())
+    hits = tuple(SearchHit.of(rank, item, 0.0) for rank, item in enumerate(items, 1))
+    return Results(hits, len(listing.items))
 
 
 def _show(query: Query, results: Results, matched: Mapping[int, MatchedText], as_json: bool) -> None:
@@ -96,7 +120,7 @@ def _show(query: Query, results: Results, matched: Mapping[int, MatchedText], as
     elif as_json:
         for hit in results:
             emit(_record(hit, query, matched.get(hit.id)))
-    elif query.lists:
+    elif query.empty:
         rows = [[str(hit.rank), hit.taken or "", str(hit.id), _time(hit), _file(hit)] for hit in results]
         table(["", "taken", "item", "time", "file"], rows)
     else:
@@ -130,7 +154,7 @@ def _record(hit: SearchHit, query: Query, matched: MatchedText | None) -> dict[s
         record["why"] = hit.why.by_name()
     if matched is not None:
         record["matched"] = matched._asdict()
-    if query.lists:
+    if query.empty:
         del record["score"]
     return record
 

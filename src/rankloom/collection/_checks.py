@@ -102,7 +102,7 @@ def _numbers(db: sqlite3.Connection, _: Path) -> list[str]:
     problems = []
     if first != 1 or last != count:
         problems.append(f"items should be numbered from 1 to {count:,}, but {last - count:,} numbers are missing")
-    for table in ("texts", "missing"):
+    for table in ("texts", "missing", "ratings", "hidden", "album_items"):
         wrong = db.execute(f"SELECT count(*) FROM {table} WHERE item NOT IN (SELECT id FROM items)").fetchone()[0]
         if wrong:
             problems.append(f"{wrong:,} rows of {table} name items that are not there")

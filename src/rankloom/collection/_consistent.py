@@ -120,8 +120,9 @@ def _references(db: sqlite3.Connection) -> int:
         "DELETE FROM qrels WHERE item NOT IN (SELECT id FROM items) OR over NOT IN (SELECT id FROM items)"
     ).rowcount
     db.execute("UPDATE qrels SET shown = NULL, place = NULL WHERE shown NOT IN (SELECT id FROM shown)")
-    for table in ("texts", "missing", "boxes"):
+    for table in ("texts", "missing", "boxes", "ratings", "hidden", "album_items"):
         db.execute(f"DELETE FROM {table} WHERE item NOT IN (SELECT id FROM items)")
+    db.execute("DELETE FROM album_items WHERE album NOT IN (SELECT id FROM albums)")
     db.execute("DELETE FROM known_faces WHERE box NOT IN (SELECT number FROM boxes)")
     db.execute("UPDATE known_faces SET person = NULL WHERE person NOT IN (SELECT id FROM people)")
     for table in ("cues", "readings"):

@@ -22,6 +22,7 @@ from rankloom.collection._schema import (
     tables,
     version_of,
 )
+from rankloom.collection._texts import OWN_SOURCES, drop_older_captions
 from rankloom.collection.identity import drop_id
 
 BACKUP_COPY = "backup.db"
@@ -33,6 +34,9 @@ _KNOWN_KEYS = {
 }
 # What people gave, beside marks and captions; newer rows of these are taken over by a restore.
 _PEOPLE = ("queries", "pictures", "concepts", "models", "uses", "drafts", "saved", "encoders", "people", "known_faces")
+# What people set: where a row was changed since the backup, the newer one counts.
+_ORGANIZED = ("ratings", "hidden", "albums", "album_items")
+_OWNED_TEXTS = ("caption", *OWN_SOURCES)
 
 
 @dataclass
@@ -203,8 +207,9 @@ def merged(new: sqlite3.Connection, old: sqlite3.Connection) -> dict[str, int]:
     take("texts", (
         row for row in _rows(old, "texts")
         if row[number] > texts and row[item] <= last
-        and (row[source] == "caption" or (not row[path] and row[item] > before))
+        and (row[source] in _OWNED_TEXTS or (not row[path] and row[item] > before))
     ))  # fmt: skip
+    drop_older_captions(new)
     boxed = tables()["boxes"].columns.index("item")
     take("boxes", (row for row in _rows(old, "boxes") if before < row[boxed] <= last))
     for name in ("cues", "readings"):
@@ -218,10 +223,23 @@ def merged(new: sqlite3.Connection, old: sqlite3.Connection) -> dict[str, int]:
             new.execute("UPDATE qrels SET undone = ? WHERE id = ? AND undone IS NULL", (row[taken_back], row[0]))
     for name in _PEOPLE:
         take(name, _rows(old, name))
+    for name in _ORGANIZED:
+        if changed := sum(_replaced(new, tables()[name], row) for row in _rows(old, name)):
+            counts[name] = changed
     if last > before:
         _take_blocks(new, old)
     new.execute("COMMIT")
     return counts
+
+
+def _replaced(new: sqlite3.Connection, table: Table, row: Row) -> bool:
+    """Put a row in the place of the one with its key; whether that changed something."""
+    condition = " AND ".join(f"{quoted(column)} = ?" for column in table.key)
+    key = tuple(row[table.columns.index(column)] for column in table.key)
+    if new.execute(f"{table.select} WHERE {condition}", key).fetchone() == row:
+        return False
+    new.execute(f"DELETE FROM {table.name} WHERE {condition}", key)
+    return bool(new.execute(table.insert, row).rowcount)
 
 
 def _merge_roots(new: sqlite3.Connection, old: sqlite3.Connection) -> None:

@@ -14,10 +14,10 @@ BUSY_SECONDS = 60.0
 DATABASE_ERRORS = (sqlite3.Error, UnicodeDecodeError)
 
 
-def _counted(counter: str, *tables: str) -> str:
+def _counted(counter: str, *tables: str, prefix: str = "count") -> str:
     """Triggers that count every row of some tables that is added, changed or deleted."""
     return "".join(
-        f"CREATE TRIGGER count_{table}_{action.lower()} AFTER {action} ON {table} BEGIN"
+        f"CREATE TRIGGER {prefix}_{table}_{action.lower()} AFTER {action} ON {table} BEGIN"
         f" UPDATE counters SET value = value + 1 WHERE name = '{counter}'; END;\n"
         for table in tables
         for action in ("INSERT", "UPDATE", "DELETE")
@@ -204,6 +204,25 @@ MIGRATIONS = (
             AND lower(text) = lower(replace(replace(stem, '_', ' '), '-', ' '))
     );
     """,
+    """
+    -- What the owner says of items beside texts: stars, and that they are hidden.
+    CREATE TABLE ratings (item INTEGER PRIMARY KEY, stars INTEGER NOT NULL);
+    CREATE TABLE hidden (item INTEGER PRIMARY KEY, at TEXT NOT NULL);
+
+    -- Albums; one with a query also has suggestions. Of its items those with member 0 were refused.
+    CREATE TABLE albums (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, query TEXT, cover INTEGER, by_hand INTEGER NOT NULL,
+        at TEXT NOT NULL
+    );
+    CREATE TABLE album_items (
+        album INTEGER NOT NULL, item INTEGER NOT NULL, member INTEGER NOT NULL, place INTEGER NOT NULL,
+        PRIMARY KEY (album, item)
+    ) WITHOUT ROWID;
+
+    INSERT INTO counters VALUES ('files', 0), ('organizing', 0);
+    """
+    + _counted("files", "files", prefix="order")
+    + _counted("organizing", "ratings", "hidden", "albums", "album_items"),
 )
 
 
@@ -269,6 +288,7 @@ def _statements(script: str) -> Iterator[str]:
 _JSON = {
     ("encoders", "settings"), ("qrels", "skipped"), ("shown", "items"), ("queries", "query"), ("scales", "scales"),
     ("checkpoints", "ranker"), ("models", "state"), ("drafts", "teams"), ("concepts", "detector"), ("saved", "query"),
+    ("albums", "query"),
 }  # fmt: skip
 
 

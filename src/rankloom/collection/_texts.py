@@ -1,9 +1,11 @@
-"""Bound the texts that an item gets: those of a video are stored with each of its shots."""
+"""Texts of items: which are the owner's, and how many an item gets, as those of a video are stored with each shot."""
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Iterable
 
+OWN_CAPTION, OWN_TAG = OWN_SOURCES = ("owner", "owner_tag")  # what was written in the page or the shell
 ITEM_TEXTS, ITEM_CHARACTERS = 300, 60_000
 FILE_TEXTS, FILE_CHARACTERS = 100_000, 4_000_000  # over all shots of a video
 LEAST_TEXTS, LEAST_CHARACTERS = 20, 1_000  # however many shots it has
@@ -33,3 +35,12 @@ def shared_texts(texts: Iterable[tuple[str, str]], items: int, warn: Callable[[s
         cut = f"{len(texts) - len(kept):,} of its {len(texts):,} texts were left out"
         warn(f"{cut}: an item may have {most:,}, of {longest:,} characters")
     return kept
+
+
+def drop_older_captions(db: sqlite3.Connection) -> None:
+    """Of several captions of the owner leave the last, which is the one that was written last."""
+    db.execute(
+        "DELETE FROM texts WHERE source = ? AND number NOT IN"
+        " (SELECT max(number) FROM texts WHERE source = ? GROUP BY item)",
+        (OWN_CAPTION, OWN_CAPTION),
+    )

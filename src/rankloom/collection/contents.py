@@ -15,7 +15,8 @@ from rankloom.core import FloatArray
 
 
 class Counters(NamedTuple):
-    """How often a collection was changed: what is searched, and what is learned from (marks, models, settings).
+    """How often a collection was changed: what is searched, what is learned from (marks, models, settings), its files,
+    and how they are organized (albums, stars, what is hidden).
 
     Every row that is added, changed or deleted counts, whatever the clock says. They tell changes of an open collection
     apart; a restored backup counts on from where it was.
@@ -23,6 +24,8 @@ class Counters(NamedTuple):
 
     contents: int
     learning: int
+    files: int
+    organizing: int
 
 
 class State(NamedTuple):
@@ -54,7 +57,7 @@ class StoredText(NamedTuple):
 
 
 def counters(collection: Collection) -> Counters:
-    """The counters now; two rows are read, however much the collection holds."""
+    """The counters now; four rows are read, however much the collection holds."""
     return Counters(**dict(collection.db.execute("SELECT name, value FROM counters").fetchall()))
 
 

@@ -9,13 +9,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from rankloom._io import atomic_write
+from rankloom.collection.albums import album_names
 from rankloom.collection.collection import Collection
 from rankloom.collection.marks import StoredMark, judgements, marks
+from rankloom.collection.organizing import Notes, notes_of
 from rankloom.core import Qrel
 from rankloom.datasets.trec import qid_to_trec, qrels_text
 
 ITEM_COLUMNS = (
     "id", "kind", "path", "shot", "start", "end", "width", "height", "taken", "faces", "copies", "text", "tags",
+    "stars", "hidden", "albums",
 )  # fmt: skip
 MARK_COLUMNS = ("id", "query", "item", "grade", "over", "user", "at")
 _TABLES = (".csv", ".tsv", ".parquet")
@@ -32,7 +35,10 @@ class ExportedMarks(NamedTuple):
 
 def item_rows(collection: Collection) -> Iterator[dict[str, Any]]:
     """One record an item that has a file."""
-    for item in collection.items():
+    items = collection.items()
+    notes, in_albums = notes_of(collection, [item.id for item in items]), album_names(collection)
+    for item in items:
+        note = notes.get(item.id, Notes())
         texts = collection.texts(item.id)
         yield {
             "id": item.id, "kind": item.kind, "path": item.path, "shot": item.shot, "start": item.start,
@@ -40,6 +46,7 @@ def item_rows(collection: Collection) -> Iterator[dict[str, Any]]:
             "copies": len(item.paths),
             "text": " | ".join(text for text, source in texts if source != "tag"),
             "tags": " | ".join(text for text, source in texts if source == "tag"),
+            "stars": note.stars, "hidden": note.hidden, "albums": " | ".join(in_albums.get(item.id, ())),
         }  # fmt: skip
 
 

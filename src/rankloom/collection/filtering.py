@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.collection import Collection
+from rankloom.collection._texts import OWN_TAG
+from rankloom.collection.albums import album
 from rankloom.collection.dates import start_of
 from rankloom.collection.overview import folders_with_files
 from rankloom.collection.query import Filters
@@ -19,49 +21,78 @@ from rankloom.core import IntArray
 _MOST_NAMED = 8
 
 
+# When an item was taken; where that is not known, when its file was changed.
+DATE = (
+    "coalesce(taken, (SELECT strftime('%Y-%m-%dT%H:%M:%S', min(mtime_ns) / 1000000000, 'unixepoch')"
+    " FROM files WHERE files.hash = items.hash))"
+)
+
+
 def allowed_by(collection: Collection, filters: Filters, n_items: int) -> NDArray[np.bool_]:
-    """Which items pass the filters."""
+    """Which items pass the filters; hidden ones only if they are asked for."""
     if not filters.given:
-        return np.ones(n_items, dtype=bool)
+        allowed = np.ones(n_items, dtype=bool)
+        rows = collection.db.execute("SELECT item - 1 FROM hidden WHERE item <= ?", (n_items,)).fetchall()
+        allowed[[row for (row,) in rows]] = False
+        return allowed
+    conditions, values = conditions_of(collection, filters)
+    passing = collection.db.execute(
+        f"SELECT id - 1 FROM items WHERE {' AND '.join(['id <= ?', *conditions])}", [n_items, *values]
+    )
     allowed = np.zeros(n_items, dtype=bool)
-    allowed[newest_first(collection, filters, n_items)] = True
+    allowed[[row for (row,) in passing.fetchall()]] = True
     return allowed
 
 
 def newest_first(collection: Collection, filters: Filters, n_items: int) -> IntArray:
-    """The rows that pass the filters, by the date they were taken; those without a date last, as they were added."""
-    conditions, values = _conditions(collection, filters)
+    """The rows that pass the filters, by their dates; those of the same date as they were added."""
+    if filters.marked is not None:
+        raise ValueError("marked items are those of a search: give words or an example, too")
+    conditions, values = conditions_of(collection, filters)
     rows = collection.db.execute(
-        f"SELECT id FROM items WHERE {' AND '.join(['id <= ?', *conditions])} ORDER BY taken DESC, id DESC",
+        f"SELECT id FROM items WHERE {' AND '.join(['id <= ?', *conditions])} ORDER BY {DATE} DESC, id DESC",
         [n_items, *values],
     )
     return np.array([number - 1 for (number,) in rows.fetchall()], dtype=np.int64)
 
 
-def _conditions(collection: Collection, filters: Filters) -> tuple[list[str], list[Any]]:
-    """The filters as conditions of SQL, and their values."""
-    conditions: list[str] = []
+def conditions_of(collection: Collection, filters: Filters) -> tuple[list[str], list[Any]]:
+    """The filters as conditions of SQL on items, and their values."""
+    conditions = [f"id {'' if filters.hidden else 'NOT '}IN (SELECT item FROM hidden)"]
     values: list[Any] = []
     if filters.kind is not None:
         conditions.append("shot IS NULL" if filters.kind == "picture" else "shot IS NOT NULL")
     for date, sign in ((filters.after, ">="), (filters.before, "<")):
         if date is not None:
-            conditions.append(f"taken {sign} ?")
+            conditions.append(f"{DATE} {sign} ?")
             values.append(start_of(date))
     if filters.folder is not None:
-        below = os.path.join(os.path.abspath(filters.folder), "")
-        inside = "path = ? OR substr(path, 1, ?) = ?"
-        place = [below.rstrip(os.sep), len(below), below]
-        if collection.db.execute(f"SELECT 1 FROM files WHERE {inside} LIMIT 1", place).fetchone() is None:
-            raise ValueError(
-                f"no indexed file is in {filters.folder}; {naming(sorted(folders_with_files(collection)))}"
-            )
-        conditions.append(f"hash IN (SELECT hash FROM files WHERE {inside})")
+        condition, place = _inside(collection, filters.folder)
+        conditions.append(condition)
         values += place
     if filters.has_text is not None:
         word = "" if filters.has_text else "NOT "
         conditions.append(f"id {word}IN (SELECT item FROM texts WHERE source NOT IN ('tag', 'name', 'folder'))")
+    if filters.stars:
+        conditions.append("id IN (SELECT item FROM ratings WHERE stars >= ?)")
+        values.append(filters.stars)
+    if filters.tag is not None:
+        conditions.append("id IN (SELECT item FROM texts WHERE source = ? AND text = ? COLLATE NOCASE)")
+        values += [OWN_TAG, filters.tag]
+    if filters.album is not None:
+        conditions.append("id IN (SELECT item FROM album_items WHERE album = ? AND member)")
+        values.append(album(collection, filters.album).id)
     return conditions, values
+
+
+def _inside(collection: Collection, folder: str) -> tuple[str, list[Any]]:
+    """Items with a file below a folder, as a condition and its values."""
+    below = os.path.join(os.path.abspath(folder), "")
+    inside = "path = ? OR substr(path, 1, ?) = ?"
+    place = [below.rstrip(os.sep), len(below), below]
+    if collection.db.execute(f"SELECT 1 FROM files WHERE {inside} LIMIT 1", place).fetchone() is None:
+        raise ValueError(f"no indexed file is in {folder}; {naming(sorted(folders_with_files(collection)))}")
+    return f"hash IN (SELECT hash FROM files WHERE {inside})", place
 
 
 def naming(folders: Iterable[str]) -> str:

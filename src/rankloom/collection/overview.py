@@ -29,6 +29,8 @@ class ItemSummary(NamedTuple):
     height: int
     taken: str | None
     caption: str | None
+    stars: int
+    hidden: int  # 0 or 1
 
 
 class IndexedFile(NamedTuple):
@@ -67,7 +69,7 @@ def has_files_in(collection: Collection, folder: str) -> bool:
 
 def item_summaries(collection: Collection, ids: Iterable[int]) -> dict[int, ItemSummary]:
     """Items by their ids, in one query however many they are; those that do not exist are left out."""
-    rows = collection.db.execute(_SUMMARIES, (LONGEST_CAPTION, LONGEST_CAPTION, json.dumps([*ids])))
+    rows = collection.db.execute(_SUMMARIES, (*[LONGEST_CAPTION] * 3, json.dumps([*ids])))
     return {row[0]: ItemSummary(*row) for row in rows.fetchall()}
 
 
@@ -78,14 +80,20 @@ _SUMMARIES = """
         coalesce(
             (
                 SELECT substr(text, 1, ?) FROM texts
-                WHERE item = items.id AND source IN ('caption', 'embedded', 'sidecar', 'subtitle', 'speech')
-                ORDER BY instr('caption embedded sidecar subtitle speech', source), number LIMIT 1
+                WHERE item = items.id AND source IN ('owner', 'caption', 'embedded', 'sidecar', 'subtitle', 'speech')
+                ORDER BY instr('owner caption embedded sidecar subtitle speech', source), number LIMIT 1
+            ),
+            (
+                SELECT substr(group_concat(text, ', '), 1, ?)
+                FROM (SELECT text FROM texts WHERE item = items.id AND source = 'owner_tag' ORDER BY number)
             ),
             (
                 SELECT substr(group_concat(text, ', '), 1, ?)
                 FROM (SELECT text FROM texts WHERE item = items.id AND source = 'tag' ORDER BY number)
             )
-        )
+        ),
+        coalesce((SELECT stars FROM ratings WHERE ratings.item = items.id), 0),
+        EXISTS (SELECT 1 FROM hidden WHERE hidden.item = items.id)
     FROM items WHERE id IN (SELECT value FROM json_each(?))
 """
 
@@ -126,9 +134,10 @@ def cues_of(collection: Collection, item: int) -> list[Cue]:
 
 
 def pictures_of(collection: Collection) -> list[int]:
-    """The items that are pictures and have a file."""
+    """The items that are pictures, have a file and are not hidden."""
     rows = collection.db.execute(
-        "SELECT id FROM items WHERE shot IS NULL AND hash IN (SELECT hash FROM files) ORDER BY id"
+        "SELECT id FROM items WHERE shot IS NULL AND hash IN (SELECT hash FROM files)"
+        " AND id NOT IN (SELECT item FROM hidden) ORDER BY id"
     )
     return [item for (item,) in rows.fetchall()]
 

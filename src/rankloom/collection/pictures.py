@@ -107,10 +107,11 @@ def _notes(db: sqlite3.Connection) -> Iterator[tuple[_Note, str]]:
 
 
 def _unused(db: sqlite3.Connection) -> set[str]:
-    """The pictures that no query with marks and no saved search has as an example."""
-    used = """
+    """The pictures that no query with marks, no saved search and no album has as an example."""
+    queries = "SELECT query FROM queries UNION ALL SELECT query FROM saved UNION ALL SELECT query FROM albums"
+    used = f"""
         SELECT json_extract(example.value, '$.picture')
-        FROM (SELECT query FROM queries UNION ALL SELECT query FROM saved), json_each(query, '$.examples') AS example
+        FROM ({queries}), json_each(query, '$.examples') AS example
         WHERE query LIKE '%"picture"%'
     """
     keys = {key for (key,) in db.execute("SELECT key FROM pictures")}

@@ -59,9 +59,15 @@ class Filters:
     ----------
     folder : only files below it.
     kind : "picture" or "shot".
-    after, before : only items taken from the start of this date on, or before it; items without a date are left out
-        then. `collection.dates` says what a date may be; relative ones count back from the day of the search.
+    after, before : only items of the start of this date on, or before it: when they were taken or, where that is not
+        known, when their file was changed. `collection.dates` says what a date may be; relative ones count back from
+        the day of the search.
     has_text : only items with (or without) a text that is not an automatic tag or a name.
+    stars : only items with at least as many stars.
+    tag : only items with this tag of the owner.
+    album : only items of the album with this number.
+    marked : only items that are marked (or not) in this search, which has something to rank by then.
+    hidden : only hidden items; they are in no other results.
     """
 
     folder: str | None = None
@@ -69,10 +75,17 @@ class Filters:
     after: str | None = None
     before: str | None = None
     has_text: bool | None = None
+    stars: int | None = None
+    tag: str | None = None
+    album: int | None = None
+    marked: bool | None = None
+    hidden: bool | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in (None, "picture", "shot"):
             raise ValueError(f"kind must be 'picture' or 'shot', got {self.kind!r}")
+        if self.stars is not None and not 0 <= self.stars <= 5:
+            raise ValueError(f"stars must be from 0 to 5, got {self.stars!r}")
 
     @property
     def given(self) -> bool:

@@ -27,7 +27,7 @@ from rankloom.text import wanted_words
 from rankloom.text.sentences import SentenceEncoder, sentence_encoder
 
 MOST_PAIRS = 3000  # captions that are learned from; a sample of more
-_SOURCES = ("caption", "sidecar", "embedded")  # texts that people wrote about what is seen
+_SOURCES = ("owner", "caption", "sidecar", "embedded")  # texts that people wrote about what is seen
 _FILE = "words.npz"
 _KEY = "refined map"
 _METHOD = "2"  # another learns anew

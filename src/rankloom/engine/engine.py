@@ -8,7 +8,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.collection import Collection, Mark, StoredMark, add_marks, learning_settings, saved, undo_mark
@@ -307,7 +306,7 @@ class Engine:
     def rank_concept(self, name: str, k: int = 20) -> Ranked:
         """The best items of a concept; a cascade asks most of its models of few items only."""
         snapshot = self.snapshot()
-        return load_concept(self.collection, name).rank(snapshot.vectors, k, np.flatnonzero(snapshot.present))
+        return load_concept(self.collection, name).rank(snapshot.vectors, k, self._pipeline.shown(snapshot))
 
     def drop_concept(self, name: str) -> None:
         """Delete a concept."""

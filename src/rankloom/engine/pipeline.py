@@ -11,7 +11,7 @@ from rankloom.collection import Collection, Item
 from rankloom.collection.derived import store_learned
 from rankloom.collection.filtering import allowed_by, newest_first
 from rankloom.collection.marks import marks
-from rankloom.collection.query import Query
+from rankloom.collection.query import Filters, Query
 from rankloom.collection.verify import unsound_vectors
 from rankloom.core import FloatArray, IntArray, Remembered
 from rankloom.engine import cascade
@@ -104,6 +104,8 @@ class Pipeline:
         given = marks(self._collection, query.qid, options.user) if options.feedback else []
         judgements = Judgements.of(given, snapshot.n_items)
         filtered = allowed_by(self._collection, query.filters, snapshot.n_items)
+        if query.filters.marked is not None:
+            filtered &= np.isin(np.arange(snapshot.n_items), judgements.rows()) == query.filters.marked
         eligible = np.asarray(snapshot.present & ~snapshot.excluded(query.text) & filtered)
         base = self._scored(view, Request(encoded, scorer, key, judgements, eligible, also, exact))
         feedback = self.feedback.fit(view, encoded, judgements, base.scores, base.rows)
@@ -114,6 +116,10 @@ class Pipeline:
             diffused = self.diffusion.diffuse(view, scores, base.scored, barred=wrong, judged=judged)
         offsets = mark_offsets(judgements, scores if diffused is None else diffused.total)
         return Ranking(view, encoded, judgements, eligible, scorer, base, feedback, scores, diffused, offsets)
+
+    def shown(self, snapshot: Snapshot) -> IntArray:
+        """The rows of items that have a file and are not hidden."""
+        return np.flatnonzero(snapshot.present & allowed_by(self._collection, Filters(), snapshot.n_items))
 
     def allowed(self, ranking: Ranking) -> NDArray[np.bool_]:
         """Which items may be hits."""

@@ -98,7 +98,8 @@ class Scoring:
         if choose is not None:
             judgements = request.judgements
             said = (tuple(judgements.grades.items()), tuple(judgements.pairs))
-            key += (snapshot.state.changes, query.filters, said, request.also)
+            eligible = hash(np.packbits(request.eligible).tobytes())  # filters may pass others than a moment ago
+            key += (snapshot.state.changes, eligible, said, request.also)
         known = self._cache.get(key)
         if known is not None:
             return known

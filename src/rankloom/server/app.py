@@ -13,6 +13,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from rankloom import __version__
 from rankloom.collection import Collection
+from rankloom.collection.browsing import Catalogue
 from rankloom.collection.identity import collection_id
 from rankloom.collection.overview import indexed_roots
 from rankloom.engine import Engine
@@ -51,7 +52,7 @@ def create_app(engine: Engine, settings: ServerSettings | None = None) -> FastAP
     work = Work(settings.searches, settings.waiting, health.wrote)
     folder = engine.collection.folder
     hidden = (str(folder), os.path.realpath(folder), *indexed_roots(engine.collection))
-    context = Context(engine, settings, work, health, Jobs(hidden), collection, hidden)
+    context = Context(engine, settings, work, health, Jobs(hidden), collection, hidden, Catalogue(engine.collection))
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:

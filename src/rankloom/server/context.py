@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rankloom.collection import Collection
+from rankloom.collection.browsing import Catalogue
 from rankloom.collection.contents import counters
 from rankloom.collection.filtering import naming
 from rankloom.collection.matching import matched_texts
@@ -19,7 +20,7 @@ from rankloom.engine import Engine, Explanation, SearchHit
 from rankloom.server.errors import OTHER, Refused
 from rankloom.server.health import Health
 from rankloom.server.metrics import Metrics
-from rankloom.server.schemas import Contribution, HitModel, MatchedModel, QueryModel
+from rankloom.server.schemas import Contribution, FiltersModel, HitModel, MatchedModel, QueryModel
 from rankloom.server.settings import ServerSettings
 from rankloom.server.work import Jobs, Work
 
@@ -37,6 +38,7 @@ class Context:
     jobs: Jobs
     id: str  # of the collection
     hidden: tuple[str, ...]  # folders of this machine that errors may name, but not to clients
+    catalogue: Catalogue
     metrics: Metrics = field(default_factory=Metrics)
     shown: Remembered[dict[str, Any]] = field(default_factory=lambda: Remembered(_SHOWN))
     written: Remembered[str] = field(default_factory=lambda: Remembered(_SHOWN))
@@ -97,15 +99,19 @@ class Context:
 
     def query(self, model: QueryModel) -> Query:
         """A query as the engine takes it."""
-        filters = model.filters
-        folder = None if filters.folder is None else self.folder(filters.folder)
         return Query(
             text=model.text,
             examples=tuple(Example(item=e.item, picture=e.picture, weight=e.weight) for e in model.examples),
-            filters=Filters(folder, filters.kind, filters.after, filters.before, filters.has_text),
+            filters=self.filters(model.filters),
             text_weight=model.text_weight,
             concept=model.concept,
         )
+
+    def filters(self, model: FiltersModel) -> Filters:
+        """Filters as the engine takes them."""
+        given = model.model_dump()
+        folder = None if model.folder is None else self.folder(model.folder)
+        return Filters(**{**given, "folder": folder})
 
     def query_json(self, query: Query) -> dict[str, Any]:
         """A query as the page takes it, its folder by label."""
@@ -134,7 +140,7 @@ class Context:
         """The same as JSON. What is shown of an item is written once: a search has many hits, most of them known."""
         hits = [*results]
         matched = self.matched((hit.id for hit in hits), words)
-        written = self.written.get(counters(self.collection).contents, (hit.id for hit in hits), self._write_details)
+        written = self.written.get(self._state(), (hit.id for hit in hits), self._write_details)
         return (
             f"[{','.join(_hit_json(hit, written[hit.id], matched.get(hit.id)) for hit in hits if hit.id in written)}]"
         )
@@ -149,7 +155,12 @@ class Context:
 
     def details(self, ids: Iterable[int]) -> dict[int, dict[str, Any]]:
         """What is shown of items, by their numbers."""
-        return self.shown.get(counters(self.collection).contents, ids, self._read_details)
+        return self.shown.get(self._state(), ids, self._read_details)
+
+    def _state(self) -> tuple[int, int]:
+        """What is shown of items depends on these."""
+        now = counters(self.collection)
+        return now.contents, now.organizing
 
     def _read_details(self, ids: list[int]) -> dict[int, dict[str, Any]]:
         roots = self.roots()
@@ -159,7 +170,8 @@ class Context:
             details[item.id] = {
                 "id": item.id, "name": name, "folder": self.label(folder, roots) if item.path else "",
                 "kind": item.kind, "start": item.start, "end": item.end, "taken": item.taken,
-                "caption": item.caption, "width": item.width, "height": item.height,
+                "caption": item.caption, "width": item.width, "height": item.height, "stars": item.stars,
+                "hidden": bool(item.hidden),
             }  # fmt: skip
         return details
 

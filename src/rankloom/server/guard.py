@@ -34,12 +34,14 @@ EXPENSIVE = {
     "/api/search": "search", "/api/explain": "search", "/api/compare": "search", "/api/suggest": "search",
     "/api/export": "search", "/api/upload": "upload", "/api/feedback": "mark", "/api/prefer": "mark",
     "/api/undo": "mark", "/api/models/train": "train", "/api/concepts": "train", "/api/errors/retry": "train",
-    "/api/session": "token",
+    "/api/session": "token", "/api/browse": "search", "/api/browse/months": "search", "/api/browse/items": "search",
+    "/api/downloads": "search", "/api/items/rate": "mark", "/api/items/hide": "mark", "/api/items/tags": "mark",
+    "/api/items/caption": "mark",
 }  # fmt: skip
 # What is no write though it is posted: these questions do not fit into an address.
 READING = (
     "/api/search", "/api/explain", "/api/compare", "/api/suggest", "/api/export", "/api/marks",
-    "/api/session",
+    "/api/session", "/api/items/paths", "/api/downloads",
 )  # fmt: skip
 POLICY = "; ".join(
     (
@@ -128,7 +130,7 @@ class Guard:
             self._check_writer(path, headers)
         user = self._check_token(scope, headers, answer, needed=api and path not in OPEN)
         scope.setdefault("state", {})["user"] = user
-        limited = "view" if path.endswith("/view") else EXPENSIVE.get(path)
+        limited = _limit(path)
         if limited is not None and (method not in SAFE or limited in ("view", "search")):
             self._check_rate(limited, _client(scope), user)
 
@@ -197,6 +199,15 @@ def same(given: str, expected: str) -> bool:
     """Compare in a time that tells nothing of what is expected."""
     digests = (sha256(text.encode("utf-8", "replace")).digest() for text in (given, expected))
     return hmac.compare_digest(*digests)
+
+
+def _limit(path: str) -> str | None:
+    """The rate that limits a call, if any."""
+    if path.endswith("/view"):
+        return "view"
+    if path.startswith("/api/albums"):
+        return "search" if path.endswith("/suggestions") else "mark"
+    return EXPENSIVE.get(path)
 
 
 def _too_many(wait: float) -> Refused:

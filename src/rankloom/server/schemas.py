@@ -11,6 +11,7 @@ from rankloom.collection.dates import start_of
 from rankloom.collection.names import LONGEST, check_name
 from rankloom.engine import SearchOptions
 from rankloom.engine.explanation import Kind
+from rankloom.engine.sorting import Order
 
 MOST, MOST_EXPLAINED = 10_000, 200
 ItemId = Annotated[int, Field(ge=1, le=2**31 - 1, strict=True)]
@@ -36,7 +37,9 @@ def _name(what: str) -> AfterValidator:
     return AfterValidator(lambda name: check_name(name, what))
 
 
-class _Model(BaseModel):
+class StrictModel(BaseModel):
+    """What a request holds: nothing else, and no type for another."""
+
     model_config = ConfigDict(extra="forbid", strict=True)  # no 10.0, "10" or true where a whole number is expected
 
 
@@ -46,7 +49,7 @@ class ErrorBody(BaseModel):
     error: str
 
 
-class ExampleModel(_Model):
+class ExampleModel(StrictModel):
     """A picture that shows what is wanted: an item, or a picture that was uploaded; against it below 0."""
 
     item: ItemId | None = None
@@ -60,7 +63,7 @@ class ExampleModel(_Model):
         return self
 
 
-class FiltersModel(_Model):
+class FiltersModel(StrictModel):
     """What results must be; without words, examples and a concept the items that pass are listed, newest first."""
 
     folder: str | None = Field(None, max_length=1000, description="As /api/collection names folders.")
@@ -68,9 +71,14 @@ class FiltersModel(_Model):
     after: Date | None = None
     before: Date | None = None
     has_text: bool | None = None
+    stars: int | None = Field(None, ge=0, le=5, description="At least as many.")
+    tag: str | None = Field(None, min_length=1, max_length=100, description="A tag of the owner.")
+    album: MarkId | None = None
+    marked: bool | None = Field(None, description="Only what is marked, or not marked, in this search.")
+    hidden: bool | None = Field(None, description="Hidden items, which nothing else shows.")
 
 
-class QueryModel(_Model):
+class QueryModel(StrictModel):
     """Words, examples, a concept, filters."""
 
     text: str = Field("", max_length=1000)
@@ -80,7 +88,7 @@ class QueryModel(_Model):
     filters: FiltersModel = Field(default_factory=lambda: FiltersModel.model_validate({}))
 
 
-class Scored(_Model):
+class Scored(StrictModel):
     """The options of a search that its scores depend on; who explains or exports them must give the same."""
 
     diffusion: bool = True
@@ -108,6 +116,7 @@ class SearchRequest(_Arranged):
     query: QueryModel
     k: int = Field(200, ge=1, le=MOST)
     offset: int = Field(0, ge=0, le=1_000_000)
+    order: Order = "score"
     explain: bool = False
 
     @model_validator(mode="after")
@@ -154,6 +163,8 @@ class HitModel(BaseModel):
     width: int
     height: int
     literal: bool | None
+    stars: int = 0
+    hidden: bool = False
     why: list[Contribution] | None = None
     matched: MatchedModel | None = None
 
@@ -171,14 +182,14 @@ class SearchResponse(BaseModel):
     hits: list[HitModel]
 
 
-class MarkModel(_Model):
+class MarkModel(StrictModel):
     """What is said of an item: 1 right, 0 wrong, or any grade."""
 
     item: ItemId
     grade: float = Field(1.0, ge=0, le=100, allow_inf_nan=False)
 
 
-class FeedbackRequest(_Model):
+class FeedbackRequest(StrictModel):
     """Marks of the results of a query, and the items in the order in which they were seen."""
 
     query: QueryModel
@@ -186,7 +197,7 @@ class FeedbackRequest(_Model):
     shown: list[ItemId] = Field(default_factory=list, max_length=MOST)
 
 
-class PreferRequest(_Model):
+class PreferRequest(StrictModel):
     """One item is better than another."""
 
     query: QueryModel
@@ -194,14 +205,14 @@ class PreferRequest(_Model):
     worse: ItemId
 
 
-class UndoRequest(_Model):
+class UndoRequest(StrictModel):
     """Undo one mark by its number, or the last one (of a query)."""
 
     query: QueryModel | None = None
     mark: MarkId | None = None
 
 
-class MarksRequest(_Model):
+class MarksRequest(StrictModel):
     """Whose marks: of a query, or of all queries of this user."""
 
     query: QueryModel | None = None
@@ -222,7 +233,7 @@ class CompareRequest(Scored):
     b: ItemId
 
 
-class SuggestRequest(_Model):
+class SuggestRequest(StrictModel):
     """Which marks would teach most."""
 
     query: QueryModel
@@ -231,15 +242,16 @@ class SuggestRequest(_Model):
 
 
 class ExportRequest(_Arranged):
-    """Results of a search, or this user's marks, as a file."""
+    """Results of a search, some items, or this user's marks, as a file."""
 
-    what: Literal["results", "marks"] = "results"
+    what: Literal["results", "items", "marks"] = "results"
     format: Literal["json", "csv", "trec"] = "json"
     query: QueryModel | None = None
+    items: list[ItemId] = Field(default_factory=list, max_length=MOST)
     k: int = Field(1000, ge=1, le=MOST)
 
 
-class ExpertsRequest(_Model):
+class ExpertsRequest(StrictModel):
     """New weights, locks, or all weights as they were at the start."""
 
     weights: dict[Name, Annotated[float, Field(ge=-100, le=100, allow_inf_nan=False)]] = Field(
@@ -249,19 +261,19 @@ class ExpertsRequest(_Model):
     reset: bool = False
 
 
-class TrainRequest(_Model):
+class TrainRequest(StrictModel):
     """Train a model from all marks."""
 
     ranker: Method = "rlr"
 
 
-class UseRequest(_Model):
+class UseRequest(StrictModel):
     """Use a model; none goes back to the one before."""
 
     id: MarkId | None = None
 
 
-class ConceptRequest(_Model):
+class ConceptRequest(StrictModel):
     """A concept from examples: items, or the marks of a query."""
 
     name: Annotated[str, Field(max_length=LONGEST), _name("a concept")]
@@ -271,32 +283,32 @@ class ConceptRequest(_Model):
     method: Method = "linear"
 
 
-class SavedRequest(_Model):
+class SavedRequest(StrictModel):
     """A search to keep under a name."""
 
     name: Annotated[str, Field(max_length=LONGEST), _name("a saved search")]
     query: QueryModel
 
 
-class PersonRequest(_Model):
+class PersonRequest(StrictModel):
     """The name of a person; an empty one takes it away."""
 
     name: str = Field(max_length=LONGEST)
 
 
-class MergeRequest(_Model):
+class MergeRequest(StrictModel):
     """People whose faces are of the same person."""
 
     others: list[MarkId] = Field(min_length=1, max_length=100)
 
 
-class SplitRequest(_Model):
+class SplitRequest(StrictModel):
     """Faces that are of another person."""
 
     faces: list[MarkId] = Field(min_length=1, max_length=1000)
 
 
-class TokenRequest(_Model):
+class TokenRequest(StrictModel):
     """The token of the server."""
 
     token: str = Field(max_length=500)

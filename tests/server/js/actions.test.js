@@ -2,22 +2,39 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { ApiError } from "#page/api.js";
+import { PAGE, pagesOf } from "#page/browse.js";
 import { isRight, isWrong, latestGrades, Marking } from "#page/marking.js";
 import { Search } from "#page/search.js";
+import { Selection } from "#page/selection.js";
 import { createStore, initialState } from "#page/store.js";
 
-/** @import { Answer, Mark } from "#page/types.js" */
+/** @import { Answer, Hit, Mark, State, Store } from "#page/types.js" */
 
 /** @param {number} id @param {number} rank @param {number | null} mark */
 const hit = (id, rank, mark = null) => ({
   id, rank, mark, name: `${id}.jpg`, folder: "a", score: 1 / rank, kind: /** @type {const} */ ("picture"),
   start: 0, end: 0, taken: null, caption: null, width: 4, height: 3, literal: null,
+  stars: 0, hidden: false,
 });
 
 /** @param {number[]} ids @param {number} total @returns {Answer} */
 const answer = (ids, total = ids.length) => ({
   total, cutoff: null, diffused: false, learning: false, literal: null, marks: 0, seconds: 0.01,
   hits: ids.map((id, i) => hit(id, i + 1)),
+});
+
+/** The result at a place. @param {Store<State>} store @param {number} i */
+const at = (store, i) => /** @type {Hit} */ (store.state.hits[i]);
+
+/** A server that lists so many items, in two months. @param {number} total */
+const lists = (total) => ({
+  months: async () => ({ total, groups: [{ month: "2024-05", size: 1 }, { month: "", size: total - 1 }] }),
+  browse: async (/** @type {any} */ _, /** @type {number} */ offset, /** @type {number} */ k) => ({
+    total,
+    hits: Array.from({ length: Math.min(k, total - offset) }, (_n, i) => hit(offset + i + 1, offset + i + 1)),
+  }),
+  browsedItems: async (/** @type {any} */ _, /** @type {number} */ offset, /** @type {number} */ k) =>
+    Array.from({ length: k }, (_n, i) => offset + i + 1),
 });
 
 /** The actions with a server that answers as told. @param {Record<string, Function>} server */
@@ -48,12 +65,10 @@ test("a search asks the server and shows what comes", async () => {
   const { store, search, said, visited } = page({ search: async () => answer([5, 3], 70) });
   await search.ask({ text: "sea" });
   assert.deepEqual(visited, ["/?q=sea"]);
-  assert.deepEqual(store.state.hits.map(({ id }) => id), [5, 3]);
+  assert.deepEqual(store.state.hits.map((one) => one?.id), [5, 3]);
   assert.equal(store.state.searching, false);
   assert.deepEqual(said, ["70 results for “sea”"]);
-  await search.home();
-  assert.equal(store.state.answer, null);
-  assert.deepEqual(visited, ["/?q=sea", "/"]);
+  assert.equal(store.state.groups, null);
 });
 
 test("only the latest of two searches is shown", async () => {
@@ -64,13 +79,17 @@ test("only the latest of two searches is shown", async () => {
   waiting[1](answer([2]));
   waiting[0](answer([1]));
   await Promise.all([first, second]);
-  assert.deepEqual(store.state.hits.map(({ id }) => id), [2]);
+  assert.deepEqual(store.state.hits.map((one) => one?.id), [2]);
 });
 
 test("a failed search says why and can be repeated", async () => {
   let works = false;
   const { store, search } = page({
-    search: async () => { if (!works) throw new ApiError(422, "no such date"); return answer([1]); },
+    ...lists(3),
+    months: () => {
+      if (!works) throw new ApiError(422, "no such date");
+      return lists(3).months();
+    },
   });
   await search.filter("after", "never");
   assert.equal(store.state.error?.message, "no such date");
@@ -89,7 +108,7 @@ test("more results are added once, and the end is noticed", async () => {
   });
   await search.ask({ text: "sea" });
   await search.more();
-  assert.deepEqual(store.state.hits.map(({ id }) => id), [1, 2, 3]);
+  assert.deepEqual(store.state.hits.map((one) => one?.id), [1, 2, 3]);
   await search.more();
   assert.equal(store.state.total, 3);
 });
@@ -102,14 +121,14 @@ test("a mark shows at once, and the same mark again takes it back", async () => 
   });
   await search.ask({ text: "sea" });
   marks = [{ id: 11, item: 3, grade: 0, over: null }];
-  const marked = marking.mark(store.state.hits[1], 0);
+  const marked = marking.mark(at(store, 1), 0);
   assert.ok(isWrong(store.state, 3));
   assert.equal(store.state.changes, 1);
   await marked;
   assert.deepEqual(delivered[0][1].shown, [5, 3]);
   assert.equal(store.state.revision, 1);
   marks = [];
-  await marking.mark(store.state.hits[1], 0);
+  await marking.mark(at(store, 1), 0);
   assert.deepEqual(delivered[1], ["undo", { mark: 11 }]);
   assert.ok(!isWrong(store.state, 3) && !isRight(store.state, 3));
 });
@@ -118,18 +137,18 @@ test("a mark that the server refuses is taken back", async () => {
   const refuse = () => { throw new ApiError(422, "no"); };
   const { store, search, marking } = page({ search: async () => answer([5, 3]), deliver: refuse });
   await search.ask({ text: "sea" });
-  await marking.mark(store.state.hits[0], 1);
+  await marking.mark(at(store, 0), 1);
   assert.equal(store.state.grades.size, 0);
   assert.equal(store.state.changes, 0);
 });
 
 test("nothing is marked in a list by date, or on a server that is read-only", async () => {
-  const listed = page({ search: async () => answer([5]) });
+  const listed = page(lists(4));
   await listed.search.filter("kind", "shot");
-  await listed.marking.mark(listed.store.state.hits[0], 1);
+  await listed.marking.mark(at(listed.store, 0), 1);
   const closed = page({ search: async () => answer([5]) }, true);
   await closed.search.ask({ text: "sea" });
-  await closed.marking.mark(closed.store.state.hits[0], 1);
+  await closed.marking.mark(at(closed.store, 0), 1);
   assert.deepEqual([...listed.delivered, ...closed.delivered], []);
 });
 
@@ -139,4 +158,68 @@ test("the newest mark of an item counts; preferences are no marks of it", () => 
     { id: 2, item: 1, grade: 1, over: null },
   ].map((mark) => ({ ...mark, name: "", caption: null }));
   assert.deepEqual([...latestGrades(marks)], [[1, 0]]);
+});
+
+test("a list knows its length at once, and fetches what is looked at", async () => {
+  const { store, search, visited } = page(lists(1000));
+  await search.home();
+  assert.deepEqual(visited, ["/"]);
+  assert.equal(store.state.hits.length, 1000);
+  assert.equal(store.state.hits.filter(Boolean).length, PAGE);
+  assert.equal((await search.browse.at(700))?.id, 701);
+  assert.equal(store.state.hits[500], undefined);
+  assert.deepEqual(pagesOf(PAGE - 1, PAGE + 1), [0, 1]);
+  search.browse.need(690, 710);
+  await search.refresh();
+  assert.equal(store.state.hits[700]?.id, 701, "what is in sight stays there");
+  await search.change({}, { sort: "name" });
+  assert.equal(store.state.hits[700], undefined);
+  assert.equal(visited.at(-1), "/?sort=name");
+  await search.filter("stars", 3);
+  assert.equal(visited.at(-1), "/?stars=3&sort=name");
+});
+
+test("what is far from sight is forgotten", async () => {
+  const { store, search } = page(lists(100 * PAGE));
+  await search.home();
+  for (let i = 0; i < 100; i += 1) await search.browse.at(i * PAGE);
+  const kept = store.state.hits.filter(Boolean).length / PAGE;
+  assert.ok(kept <= 60 && kept > 50, String(kept));
+  assert.ok(store.state.hits.at(-1) && !store.state.hits[0]);
+  assert.equal((await search.browse.at(0))?.id, 1);
+});
+
+test("items are selected one by one, in stretches that grow and shrink, and all of them", async () => {
+  const { store, search, said } = page(lists(1000));
+  const speech = { announce: (/** @type {string} */ text) => { said.push(text); }, toast: () => {} };
+  const items = (/** @type {number} */ first, /** @type {number} */ end) => search.browse.items(first, end);
+  const selection = new Selection({ store, items, speech });
+  const selected = () => [...store.state.selected].sort((a, b) => a - b);
+  await search.home();
+  selection.toggle(4);
+  selection.toggle(7);
+  await selection.extend(9);
+  assert.deepEqual(selected(), [5, 8, 9, 10]);
+  await selection.extend(6);
+  assert.deepEqual(selected(), [5, 7, 8]);
+  assert.equal(said.at(-1), "3 items selected");
+  selection.toggle(4);
+  assert.deepEqual(selected(), [7, 8]);
+  await selection.extend(900); // of which most are not there yet
+  assert.equal(selected().length, 897);
+  await selection.all();
+  assert.equal(selection.size, 1000);
+  await search.refresh();
+  assert.equal(selection.size, 1000);
+  await search.filter("kind", "shot");
+  assert.equal(selection.size, 0);
+});
+
+test("many results are marked in requests of bounded size", async () => {
+  const ids = Array.from({ length: 1500 }, (_, i) => i + 1);
+  const { store, search, marking, delivered } = page({ search: async () => answer(ids) });
+  await search.ask({ text: "sea" });
+  await marking.markAll(ids, 1);
+  assert.deepEqual(delivered.map(([, body]) => body.marks.length), [1000, 500]);
+  assert.equal(store.state.changes, 1500);
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  asked, empty, forServer, fromAddress, fromServer, inWords, isEmpty, isList, toAddress, withExample,
+  asked, empty, forServer, fromAddress, fromServer, inWords, isEmpty, isList, listed, toAddress, withExample,
   withFilter,
 } from "#page/query.js";
 
@@ -12,6 +12,8 @@ const ADDRESSES = [
   "/?q=red+boat&w=2&x=i3&x=i9%7E-0.5&x=pabc_1-2%7E4&concept=harbour",
   "/?in=a%2Fb&kind=shot&after=2024-05&before=30d&text=0",
   "/?q=sea&text=1&plain=1&tab=models",
+  "/?stars=4&tag=my+garden&album=12&hidden=1&sort=oldest",
+  "/?q=sea&marked=0&sort=uncertain",
 ];
 
 for (const address of ADDRESSES) {
@@ -21,7 +23,9 @@ for (const address of ADDRESSES) {
 }
 
 test("what is wrong in an address is left out", () => {
-  const { query, tab, plain } = fromAddress("?w=many&x=i&x=i1~x&x=../etc&x=i7~0&x=i8~99&kind=&tab=search");
+  const { query, tab, plain } = fromAddress(
+    "?w=many&x=i&x=i1~x&x=../etc&x=i7~0&x=i8~99&kind=&tab=search&album=1e9&stars=-1&sort=size",
+  );
   assert.deepEqual(query, { ...empty(), examples: [{ item: 7, weight: 1 }, { item: 8, weight: 10 }] });
   assert.equal(tab, "search");
   assert.equal(plain, false);
@@ -32,11 +36,13 @@ test("an address holds at most twenty examples", () => {
   assert.equal(fromAddress(`?${many}`).query.examples.length, 20);
 });
 
-test("filters alone make a list", () => {
-  const listed = withFilter(empty(), "kind", "shot");
-  assert.deepEqual([isEmpty(empty()), isList(empty())], [true, false]);
-  assert.deepEqual([isEmpty(listed), isList(listed)], [false, true]);
-  assert.equal(isList({ ...listed, text: "sea" }), false);
+test("without words and examples there is a list: of everything, or of what passes filters", () => {
+  const filtered = withFilter(empty(), "kind", "shot");
+  assert.deepEqual([isEmpty(empty()), isList(empty())], [true, true]);
+  assert.deepEqual([isEmpty(filtered), isList(filtered)], [false, true]);
+  assert.equal(isList({ ...filtered, text: "sea" }), false);
+  const query = withFilter(filtered, "marked", false);
+  assert.deepEqual(listed({ query, sort: "uncertain" }), { kind: "shot", sort: "newest" });
   assert.equal(isEmpty({ ...empty(), text: "  " }), true);
 });
 
@@ -70,7 +76,7 @@ test("a saved query is completed", () => {
 });
 
 test("a query in words", () => {
-  assert.equal(inWords(empty()), "nothing yet");
+  assert.equal(inWords(empty()), "everything");
   assert.equal(inWords(withFilter(empty(), "kind", "shot")), "the filters");
   const examples = [{ item: 1, weight: 1 }];
   assert.equal(inWords({ ...empty(), text: " sea ", examples }), "“sea” and a picture");

@@ -7,12 +7,16 @@ from collections.abc import Callable
 from fastapi import APIRouter
 
 from rankloom.server.context import Context
+from rankloom.server.routes.albums import album_routes
+from rankloom.server.routes.browse import browse_routes
 from rankloom.server.routes.collection import collection_routes
 from rankloom.server.routes.concepts import concept_routes
+from rankloom.server.routes.downloads import download_routes
 from rankloom.server.routes.export import export_routes
 from rankloom.server.routes.marks import mark_routes
 from rankloom.server.routes.media import media_routes
 from rankloom.server.routes.models import model_routes
+from rankloom.server.routes.organize import organize_routes
 from rankloom.server.routes.people import people_routes
 from rankloom.server.routes.saved import saved_routes
 from rankloom.server.routes.search import search_routes
@@ -30,6 +34,10 @@ ROUTES: tuple[Callable[[Context], APIRouter], ...] = (
     concept_routes,
     people_routes,
     saved_routes,
+    browse_routes,
+    organize_routes,
+    album_routes,
+    download_routes,
     media_routes,
     collection_routes,
     session_routes,

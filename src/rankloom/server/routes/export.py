@@ -8,6 +8,7 @@ from fastapi import APIRouter, Request, Response
 
 from rankloom.collection.export import MARK_COLUMNS, csv_text, mark_rows, trec_qrels
 from rankloom.collection.marks import judgements
+from rankloom.collection.organizing import notes_of
 from rankloom.core import Hit
 from rankloom.datasets.trec import qid_to_trec, run_text
 from rankloom.server.context import Context
@@ -24,10 +25,12 @@ def export_routes(context: Context) -> APIRouter:
 
     @router.post("/export", response_class=Response)
     async def export(asked: ExportRequest, request: Request) -> Response:
-        """The results of a query, or the marks of this user, as a JSON, CSV or TREC file."""
+        """The results of a query, some items, or the marks of this user, as a JSON, CSV or TREC file."""
         if asked.what == "results" and asked.query is None:
             raise Refused(422, "query: give one to export its results")
-        make = _results_file if asked.what == "results" else _marks_file
+        if asked.what == "items" and asked.format == "trec":
+            raise Refused(422, "format: items alone have no scores; take csv or json")
+        make = {"results": _results_file, "items": _items_file, "marks": _marks_file}[asked.what]
         text = await context.work.search(make, context, asked, user_of(request))
         name = f"rankloom-{asked.what}.{'txt' if asked.format == 'trec' else asked.format}"
         headers = {"Content-Disposition": f'attachment; filename="{name}"'}
@@ -50,6 +53,19 @@ def _results_file(context: Context, asked: ExportRequest, user: str) -> str:
     if asked.format == "csv":
         return csv_text(hits, [name for name in HitModel.model_fields if name != "why"])
     return json.dumps({"query": context.query_json(query), "results": hits}, ensure_ascii=False, indent=1) + "\n"
+
+
+def _items_file(context: Context, asked: ExportRequest, _: str) -> str:
+    """Items as they were given, without what only a search says of them."""
+    details = context.details(asked.items)
+    notes = notes_of(context.collection, asked.items)
+    rows = [
+        {**details[item], "tags": ", ".join(notes[item].tags if item in notes else ())}
+        for item in dict.fromkeys(asked.items) if item in details
+    ]  # fmt: skip
+    if asked.format == "csv":
+        return csv_text(rows, [*rows[0]] if rows else [])
+    return json.dumps({"items": rows}, ensure_ascii=False, indent=1) + "\n"
 
 
 def _marks_file(context: Context, asked: ExportRequest, user: str) -> str:

@@ -9,7 +9,9 @@ from typing import Any, BinaryIO
 from fastapi import APIRouter, Query, Request, Response
 from fastapi import Path as InPath
 
+from rankloom.collection.albums import albums_of
 from rankloom.collection.decoding import picture_reader
+from rankloom.collection.organizing import Notes, notes_of
 from rankloom.collection.overview import boxes_of, cues_of, files_of, indexed_roots, shots_of
 from rankloom.collection.pictures import record_upload
 from rankloom.media import MediaError
@@ -148,6 +150,8 @@ def _details(context: Context, number: int) -> dict[str, Any]:
         "shots": [shot._asdict() for shot in shots_of(context.collection, number)],
         "boxes": [box._asdict() for box in boxes_of(context.collection, number)],
         "speech": [cue._asdict() for cue in cues_of(context.collection, number)],
+        "notes": notes_of(context.collection, [number]).get(number, Notes())._asdict(),
+        "albums": [{"id": album, "name": name} for album, name in albums_of(context.collection, number)],
     }  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Request, Response
 
 from rankloom.engine import SearchOptions
 from rankloom.engine.online_weights import load_rankers
+from rankloom.engine.sorting import sorted_search
 from rankloom.server.context import Context
 from rankloom.server.guard import user_of
 from rankloom.server.schemas import (
@@ -55,7 +56,8 @@ def search_routes(context: Context) -> APIRouter:
 def _search(context: Context, asked: SearchRequest, user: str) -> Response:
     """A `SearchResponse`, written here and not by the event loop, which serves everybody."""
     began = perf_counter()
-    results = context.engine.search(context.query(asked.query), asked.k, asked.options(user))
+    query, options = context.query(asked.query), asked.options(user)
+    results = sorted_search(context.engine, query, asked.k, options, asked.order)
     about = {
         "total": results.total,
         "cutoff": results.cutoff,

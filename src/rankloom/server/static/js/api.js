@@ -82,6 +82,12 @@ export const post = async (path, body) => (await request("POST", path, body)).js
 /** @param {string} path @param {string} name */
 const remove = async (path, name) => (await request("DELETE", `${path}/${encodeURIComponent(name)}`)).json();
 
+/** Parameters of an address; what is left open is left out. @param {Record<string, unknown>} values */
+function parameters(values) {
+  const known = Object.entries(values).filter(([, value]) => (value ?? "") !== "");
+  return new URLSearchParams(known.map(([name, value]) => [name, String(value)])).toString();
+}
+
 /** The session; what the page shows from now on is of its collection. @param {Promise<Session>} asked */
 async function known(asked) {
   const session = await asked;
@@ -98,6 +104,24 @@ export const api = {
   errors: () => get("errors"),
   index: () => post("errors/retry"),
   search: (body) => post("search", body),
+  browse: (listed, offset, k) => get(`browse?${parameters({ ...listed, offset, k })}`),
+  months: (listed) => get(`browse/months?${parameters(listed)}`),
+  browsedItems: (listed, offset, k) => get(`browse/items?${parameters({ ...listed, offset, k })}`),
+  folders: () => get("folders"),
+  tags: () => get("tags"),
+  paths: (items) => post("items/paths", { items }),
+  rate: (items, stars) => post("items/rate", { items, stars }),
+  hide: (items, hidden) => post("items/hide", { items, hidden }),
+  tag: (items, change) => post("items/tags", { items, ...change }),
+  caption: (item, caption) => post("items/caption", { item, caption }),
+  albums: () => get("albums"),
+  makeAlbum: (album) => post("albums", album),
+  changeAlbum: (id, change) => post(`albums/${id}`, change),
+  deleteAlbum: (id) => remove("albums", String(id)),
+  albumItems: (id, change) => post(`albums/${id}/items`, change),
+  albumOrder: (id, items, before) => post(`albums/${id}/order`, { items, before }),
+  albumSuggestions: (id) => get(`albums/${id}/suggestions`),
+  download: (items, what) => post("downloads", { items, what }),
   explain: (body) => post("explain", body),
   compare: (body) => post("compare", body),
   suggest: (body) => post("suggest", body),
@@ -112,7 +136,7 @@ export const api = {
   train: (ranker) => post("models/train", { ranker }),
   useModel: (id) => post("models/use", { id }),
   concepts: () => get("concepts"),
-  makeConcept: (name, query) => post("concepts", { name, query }),
+  makeConcept: (name, from) => post("concepts", { name, ...from }),
   forgetConcept: (name) => remove("concepts", name),
   people: () => get("people"),
   namePerson: (id, name) => post(`people/${id}/name`, { name }),

@@ -1,5 +1,6 @@
 // The search with all its parts: each gets what it draws and what it may do, and none knows the others.
 
+import { AlbumBar } from "./albumbar.js";
 import { api, on, post } from "./api.js";
 import { Box } from "./box.js";
 import { Concepts } from "./concepts.js";
@@ -11,14 +12,22 @@ import { makeKeys } from "./keys.js";
 import { Marking } from "./marking.js";
 import { Marks } from "./marks.js";
 import { makeMessages } from "./messages.js";
+import { NotesEditor } from "./notes.js";
+import { Organizing } from "./organizing.js";
 import { Outbox } from "./outbox.js";
 import { Panel } from "./panel.js";
 import { takePictures } from "./pictures.js";
-import { isEmpty, withExample } from "./query.js";
+import { drawToSelect, reorderByHand } from "./gestures.js";
+import { isList, withExample } from "./query.js";
+import { Scrubber } from "./scrubber.js";
 import { Search } from "./search.js";
+import { Selection } from "./selection.js";
+import { chosen, SelectionBar } from "./selectionbar.js";
+import { offerUndo } from "./sheets.js";
 import { makePill, makeStatus } from "./status.js";
 import { createStore, initialState } from "./store.js";
-import { exportMenu, makeTools, savedMenu } from "./tools.js";
+import { folderMenu } from "./folders.js";
+import { exportMenu, makeTools, savedMenu, sortChoice } from "./tools.js";
 import { Viewer } from "./viewer.js";
 import { Why } from "./why.js";
 
@@ -36,9 +45,13 @@ export class App {
     this.store = createStore(initialState(readOnly, folders));
     this.outbox = new Outbox(post);
     this.showTab = () => showTab("search");
+    this.showAlbums = () => showTab("albums");
     const speech = { announce, toast };
     this.search = new Search({ store: this.store, api, speech, visit, showTab: this.showTab });
     makeStatus(this.store);
+    this.selection = new Selection({
+      store: this.store, speech, items: (first, end) => this.search.browse.items(first, end),
+    });
     this.makeMessages(); // before the grid, which makes the rows that are in sight below the message
     this.grid = this.makeGrid();
     const channel = new BroadcastChannel("rankloom");
@@ -48,10 +61,18 @@ export class App {
     });
     channel.addEventListener("message", () => this.marking.elsewhere());
     this.panel = this.makePanel();
-    this.viewer = new Viewer(this.store, {
+    const refresh = () => this.search.refresh();
+    this.organizing = new Organizing({ store: this.store, api, speech, refresh, offerUndo });
+    this.albumBar = new AlbumBar({ store: this.store, api, refresh, showAlbums: this.showAlbums });
+    this.selectionBar = this.makeSelectionBar();
+    this.notes = this.makeNotes();
+    this.viewer = new Viewer(this.store, this.notes, {
       details: api.item, select: (index, focus) => this.grid.select(index, focus),
       mark: (hit, grade) => this.marking.mark(hit, grade), undo: () => this.marking.undo(),
       similar: (hit) => this.similar(hit), why: (hit) => this.why(hit),
+      at: (index) => this.search.browse.at(index),
+      rate: (hit, stars) => this.organizing.rate([hit.id], stars),
+      hide: (hit) => this.organizing.hide([hit.id], !hit.hidden),
     });
     this.makeBox();
     this.makeTools();
@@ -64,11 +85,50 @@ export class App {
   }
 
   makeGrid() {
-    return new Grid($("results"), this.store, {
+    const grid = new Grid($("results"), this.store, this.selection, {
       open: (hit) => this.viewer.open(hit), mark: (hit, grade) => this.marking.mark(hit, grade),
       why: (hit) => this.why(hit), similar: (hit) => this.similar(hit), more: () => this.search.more(),
-      moved: () => this.follow(),
+      moved: () => this.follow(), need: (first, end) => this.search.browse.need(first, end),
     });
+    this.scrubber = new Scrubber($("scrubber"), grid);
+    const results = () => !$("view-search").hidden && grid.hits.length > 0;
+    drawToSelect($("main"), results, () => grid.tiles(), this.selection);
+    return grid;
+  }
+
+  makeSelectionBar() {
+    reorderByHand($("results"), {
+      active: () => Boolean(this.albumBar.album?.by_hand) && isList(this.store.state.query),
+      move: (item, before) => this.albumBar.move([item], before), shift: (by) => this.shift(by),
+    });
+    return new SelectionBar({
+      store: this.store, api, selection: this.selection, organizing: this.organizing,
+      mark: (items, grade) => this.marking.markAll(items, grade), cover: (item) => this.albumBar.cover(item),
+      focusResults: () => this.grid.focus(),
+    });
+  }
+
+  makeNotes() {
+    return new NotesEditor({
+      organizing: this.organizing, tags: api.tags, readOnly: this.store.state.readOnly,
+      openAlbum: (album) => this.viewer.leave(() => this.openAlbum(album)),
+      askAlbum: (hit) => this.selectionBar.askAlbum([hit.id]),
+    });
+  }
+
+  /** Move the current item of an album by one place. @param {-1 | 1} by */
+  async shift(by) {
+    const { hit, current } = this.grid;
+    const next = await this.search.browse.at(by < 0 ? current - 1 : current + 2);
+    if (!hit || (by < 0 && !next)) return;
+    await this.albumBar.move([hit.id], next?.id ?? null);
+    this.grid.select(current + by);
+  }
+
+  /** @param {number} album */
+  openAlbum(album) {
+    this.showTab();
+    this.search.ask({ filters: { album } });
   }
 
   makePanel() {
@@ -83,9 +143,9 @@ export class App {
       concepts: new Concepts(this.store, api, (concept) => this.search.ask({ concept })),
     };
     const panel = new Panel(parts);
-    this.store.watch(["order"], ({ answer, error }) => {
-      if (answer && panel.open) panel.show();
-      else if (!answer && !error) panel.toggle(false);
+    this.store.watch(["order"], ({ answer, groups }) => {
+      if (groups) panel.toggle(false); // there is nothing to say about a list
+      else if (answer && panel.open) panel.show();
     });
     this.store.watch(["marks"], () => { if (panel.shows("marks", "concepts")) panel.show(); });
     this.store.watch(["revision"], () => { if (panel.shows("why")) why.refresh(); });
@@ -118,10 +178,12 @@ export class App {
     const filters = new Filters(this.store, {
       filter: (name, value) => this.search.filter(name, value),
       setPlain: (plain) => this.search.change({}, { plain }),
-      clear: () => this.search.change({ filters: {} }, { plain: false }),
+      clear: () => this.search.clearFilters({ plain: false }), tags: api.tags,
     });
     makeTools({
-      filters, saved: savedMenu(this.store, api, (query) => this.search.ask(query)),
+      filters, folders: folderMenu(this.store, api, (folder) => this.search.filter("folder", folder)),
+      sort: sortChoice(this.store, (sort) => this.search.change({}, { sort })),
+      saved: savedMenu(this.store, api, (query) => this.search.ask(query)),
       exports: exportMenu(this.store, api), resize: (height) => this.grid.resize(height),
       togglePanel: () => this.panel.toggle(),
     });
@@ -135,12 +197,21 @@ export class App {
       this.marking.mark(hit, grade);
       this.grid.focus();
     });
+    /** @param {(items: number[]) => void} action */
+    const these = (action) => () => {
+      const items = chosen(this.store.state, this.grid.hit?.id);
+      if (items.length && !this.store.state.readOnly) action(items);
+    };
     makeKeys({
       active: () => !$("view-search").hidden && this.grid.hits.length > 0,
       toBox: () => { this.showTab(); $("text").focus(); },
       right: mark(1), wrong: mark(0), undo: () => this.marking.undo(), reorder: () => this.reorder(),
       similar: current((hit) => this.similar(hit)), why: current((hit) => this.why(hit)),
       open: current((hit) => this.viewer.open(hit)), marks: () => this.panel.show("marks"),
+      album: these((items) => this.selectionBar.askAlbum(items)),
+      tag: these((items) => this.selectionBar.askTag(items)),
+      hide: these((items) => this.organizing.hide(items, !this.store.state.query.filters.hidden)),
+      rate: (stars) => these((items) => this.organizing.rate(items, stars))(),
     });
   }
 
@@ -176,8 +247,7 @@ export class App {
   /** The server is back: send the marks that wait; search again only if there is nothing to see. */
   async sync() {
     await this.outbox.flush();
-    const { answer, query } = this.store.state;
-    if (answer || isEmpty(query)) this.marking.load();
+    if (this.store.state.answer) this.marking.load();
     else this.search.run({ push: false });
   }
 }

@@ -73,7 +73,7 @@ export class Concepts {
     const wanted = this.name.value.trim();
     if (!wanted) return toast("Give the concept a name.", "bad");
     await attempt(async () => {
-      const { name } = await this.api.makeConcept(wanted, forServer(this.store.state.query));
+      const { name } = await this.api.makeConcept(wanted, { query: forServer(this.store.state.query) });
       this.name.value = "";
       toast(`The concept ${name} is ready`);
       this.show();

@@ -79,6 +79,18 @@ export function toast(text, kind = "") {
   setTimeout(() => note.remove(), 3500);
 }
 
+/**
+ * Focus what has a name inside an element, if anything has.
+ * @param {Element} root
+ * @param {string | undefined} name
+ */
+export function focusNamed(root, name) {
+  if (name) /** @type {HTMLElement | null} */ (root.querySelector(`[data-name="${name}"]`))?.focus();
+}
+
+/** The name of what has the focus. */
+export const focusedName = () => /** @type {HTMLElement | null} */ (document.activeElement)?.dataset.name;
+
 /** The line of an error. @param {unknown} error */
 export const errorLine = (error) => h("p", { class: "error" }, messageOf(error));
 
@@ -161,7 +173,9 @@ export function menu(label, symbol, content) {
     put(body, await content(close));
     body.hidden = false;
     toggle.setAttribute("aria-expanded", "true");
-    /** @type {HTMLElement | null} */ (body.querySelector("button, input, select, a"))?.focus();
+    /** @type {HTMLElement | null} */
+    const first = body.querySelector('button, input, select, a, [tabindex="0"]');
+    first?.focus();
   });
   root.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;

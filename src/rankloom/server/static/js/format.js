@@ -45,6 +45,19 @@ export function date(text, locale) {
   return day.toLocaleDateString(locale, { year: "numeric", month: "short", day: "numeric" });
 }
 
+/**
+ * A month as people write it: "2024-05" is May 2024.
+ * @param {string} month
+ * @param {boolean} [short] for little room
+ * @param {string} [locale] the browser's unless given
+ */
+export function monthName(month, short = false, locale = undefined) {
+  const [year, number] = month.split("-").map(Number);
+  if (!year || !number) return "Without a date";
+  const style = short ? "short" : "long";
+  return new Date(year, number - 1, 1).toLocaleDateString(locale, { year: "numeric", month: style });
+}
+
 const READ = table({ ocr: "Text in it", speech: "Said in it", people: "Shows" });
 
 /** What of an item was read or heard, for people. @param {Matched} matched */

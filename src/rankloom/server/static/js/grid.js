@@ -1,13 +1,14 @@
 // The grid of results: rows of pictures, of which only those near the window exist in the document.
 
-import { thumbnail } from "./addresses.js";
-import { calm, h, icon, put } from "./dom.js";
-import { clock, date, matchedLine, number } from "./format.js";
-import { isRight, isWrong } from "./marking.js";
-import { layOut, ratio, rowAt, rowOf, sameRow, vertical } from "./rows.js";
+import { calm, h } from "./dom.js";
+import { monthName } from "./format.js";
+import { holdToSelect, selecting, tileOf } from "./gestures.js";
+import { moveFrom, placesOf } from "./moving.js";
+import { columnAt, isText, layOut, layOutGroups, rowAt, rowOf, sameRow, vertical, widthOf } from "./rows.js";
+import { drawState, makeTile, waitingTile } from "./tiles.js";
 
+/** @import { Selection } from "./selection.js" */
 /** @import { Hit, Row, State, Store } from "./types.js" */
-/** @typedef {{ x: number, y: number, width: number }} Place */
 /**
  * @typedef {object} Actions what a tile does with its hit
  * @property {(hit: Hit) => void} open
@@ -15,6 +16,7 @@ import { layOut, ratio, rowAt, rowOf, sameRow, vertical } from "./rows.js";
  * @property {(hit: Hit) => void} why
  * @property {(hit: Hit) => void} similar
  * @property {() => void} more the end comes near
+ * @property {(first: number, end: number) => void} need these are in sight
  * @property {(hit: Hit) => void} moved another tile is the current one
  */
 
@@ -24,12 +26,18 @@ const HEAD = 150; // what stands above the results
 const NARROW = 560;
 
 export class Grid {
-  /** @param {HTMLElement} root @param {Store<State>} store @param {Actions} actions */
-  constructor(root, store, actions) {
+  /**
+   * @param {HTMLElement} root
+   * @param {Store<State>} store
+   * @param {Selection} selection
+   * @param {Actions} actions
+   */
+  constructor(root, store, selection, actions) {
     this.root = root;
     this.store = store;
+    this.selection = selection;
     this.actions = actions;
-    /** @type {Hit[]} */
+    /** @type {(Hit | undefined)[]} */
     this.hits = [];
     /** @type {Row[]} */
     this.rows = [];
@@ -41,12 +49,11 @@ export class Grid {
     this.size = 190;
     this.width = 0;
     this.best = 1;
-    /** @type {HTMLElement | null} */
-    this.pattern = null;
+    this.height = 0;
     this.listen();
     store.watch(["order"], (state) => this.show(state));
     store.watch(["hits"], ({ hits, order }, before) => { if (order === before.order) this.extend(hits); });
-    store.watch(["grades"], () => this.refresh());
+    store.watch(["grades", "selected"], () => this.refresh());
   }
 
   listen() {
@@ -58,6 +65,7 @@ export class Grid {
     }, { passive: true });
     new ResizeObserver(() => { if (this.root.clientWidth !== this.width) this.layout(); }).observe(this.root);
     this.root.addEventListener("keydown", (event) => this.key(event));
+    holdToSelect(this.root, this.selection);
     this.root.addEventListener("click", (event) => this.click(event));
     this.root.addEventListener("dragstart", (event) => {
       const tile = tileOf(event);
@@ -70,28 +78,44 @@ export class Grid {
   }
 
   /** Show another order. If it is animated, tiles move from where they were. @param {State} state */
-  show({ hits, order: { animate } }) {
-    if (hits.length && (!animate || scrollY > 0)) scrollTo({ top: 0 });
-    const before = animate ? this.places() : null;
-    this.ranks = new Map(animate ? this.hits.map((hit) => [hit.id, hit.rank]) : []);
+  show({ hits, groups, order: { animate, keep } }) {
+    if (hits.length && !keep && (!animate || scrollY > 0)) scrollTo({ top: 0 });
+    const before = animate ? placesOf(this.tiles()) : null;
+    const known = animate ? this.hits.flatMap((hit) => (hit ? [hit] : [])) : [];
+    this.ranks = new Map(known.map((hit) => [hit.id, hit.rank]));
     this.hits = hits;
     // Marked results stand at the ends with scores of their own; the others are measured against their best.
-    this.best = hits.find((hit) => hit.mark === null)?.score || 1;
-    this.current = 0;
+    this.best = groups ? 1 : hits.find((hit) => hit?.mark === null)?.score || 1;
+    this.current = keep ? Math.max(0, Math.min(this.current, hits.length - 1)) : 0;
     this.rows = [];
     this.seen = 0;
+    this.root.classList.toggle("squares", Boolean(groups));
     for (const element of this.shown.values()) element.remove();
     this.shown.clear();
     this.root.hidden = hits.length === 0;
     this.layout();
-    if (before && !calm()) this.animate(before);
+    if (before && !calm()) moveFrom(before, this.tiles());
   }
 
-  /** More results of the same order. @param {Hit[]} hits */
+  /** More results of the same order. @param {(Hit | undefined)[]} hits */
   extend(hits) {
+    const before = this.hits;
     this.hits = hits;
+    if (this.store.state.groups || hits.length === before.length) return this.fill(before);
     this.layout();
     setTimeout(() => this.render()); // the end may be in sight again
+  }
+
+  /** Draw rows again whose results have come, or are forgotten. @param {(Hit | undefined)[]} before */
+  fill(before) {
+    const focused = document.activeElement?.classList.contains("tile");
+    this.discard((i) => {
+      const { first, end } = this.rows[i];
+      for (let j = first; j < end; j += 1) if (before[j] !== this.hits[j]) return true;
+      return false;
+    });
+    this.render();
+    if (focused) this.element()?.focus({ preventScroll: true });
   }
 
   /** @param {number} size the height of pictures */
@@ -103,14 +127,15 @@ export class Grid {
   /** Lay the rows out anew; those that stay where they were keep their elements. */
   layout() {
     this.width = this.root.clientWidth;
-    const { total, answer } = this.store.state;
-    const target = this.width < NARROW ? Math.min(this.size, 150) : this.size;
-    const before = this.rows;
-    const { rows, height } = layOut(this.width ? this.hits : [], {
-      width: this.width, target, cutoff: answer?.cutoff ?? null,
-    });
+    const { total, answer, groups } = this.store.state;
+    const target = this.width < NARROW ? Math.min(this.size, groups ? 110 : 150) : this.size;
+    const before = this.rows, { width } = this;
+    const { rows, height } = groups ? layOutGroups(width ? groups : [], { width, target })
+      : layOut(width ? this.hits : [], { width, target, cutoff: answer?.cutoff ?? null });
     this.rows = rows;
+    this.height = height;
     this.root.style.setProperty("height", `${height}px`);
+    this.root.dispatchEvent(new CustomEvent("layout"));
     if (!rows.length) return;
     this.root.setAttribute("aria-rowcount", String(this.hits.length < total ? -1 : rows.length));
     const focused = document.activeElement?.classList.contains("tile");
@@ -140,6 +165,7 @@ export class Grid {
     this.discard((i) => !wanted.has(i));
     for (const i of [...wanted].sort((a, b) => a - b)) if (!this.shown.has(i)) this.insert(i);
     const last = this.rows[this.rows.length - 1];
+    this.actions.need(this.rows[rowAt(this.rows, from)].first, this.rows[rowAt(this.rows, to)].end);
     this.seen = Math.max(this.seen, (this.rows[rowAt(this.rows, -start + innerHeight)] ?? last).end);
     if (this.hits.length < this.store.state.total && to + AHEAD > last.top) this.actions.more();
   }
@@ -154,61 +180,48 @@ export class Grid {
 
   /** @param {number} i */
   row(i) {
-    const { top, height, first, end, picture, divider } = this.rows[i];
+    const row = this.rows[i], { top, height, first, end } = row;
     const style = { transform: `translateY(${top}px)`, height: `${height}px` };
-    if (divider) {
-      return h("div", { class: "row divider", role: "row", "aria-rowindex": i + 1, style },
-        h("div", { role: "gridcell" }, "From here on it is probably something else"));
+    const props = { role: "row", "aria-rowindex": i + 1, style };
+    if (isText(row)) {
+      const { title, months = [] } = row;
+      return h("div", { class: `row ${title ? "divider" : "month"}`, ...props },
+        title ? h("div", { role: "gridcell" }, title)
+          : months.map((begun, at) => this.month(row, begun, months[at + 1])));
     }
-    const tiles = this.hits.slice(first, end).map((hit, at) => this.tile(hit, first + at, picture));
-    return h("div", { class: "row", role: "row", "aria-rowindex": i + 1, style }, tiles);
+    const tiles = this.hits.slice(first, end).map((hit, at) => this.tile(row, hit, first + at));
+    return h("div", { class: "row", ...props }, tiles);
   }
 
-  /** @param {Hit} hit @param {number} index @param {number} height */
-  tile(hit, index, height) {
-    this.pattern ??= tilePattern(this.store.state.readOnly);
-    const tile = /** @type {HTMLElement} */ (this.pattern.cloneNode(true));
-    const [frame, meter, caption] = /** @type {any} */ (tile.children);
-    const [picture, , acts] = frame.children;
-    tile.style.width = `${Math.round(height * ratio(hit))}px`;
+  /** @typedef {{ month: string, column: number }} Begun a month and its column */
+  /**
+   * The name of a month, as wide as what it has in its row.
+   * @param {Row} row
+   * @param {Begun} begun
+   * @param {Begun} [next]
+   */
+  month(row, { month, column }, next) {
+    const left = columnAt(row, column);
+    const width = next ? `${columnAt(row, next.column) - left}px` : `calc(100% - ${left}px)`;
+    const name = monthName(month, Boolean(next || column));
+    return h("div", { role: "gridcell", style: { left: `${left}px`, width } }, name);
+  }
+
+  /** @param {Row} row @param {Hit | undefined} hit @param {number} index */
+  tile(row, hit, index) {
+    const step = hit ? (this.ranks.get(hit.id) ?? hit.rank) - hit.rank : 0;
+    const size = { width: widthOf(row, hit), height: row.picture, best: this.best, step };
+    const tile = hit ? makeTile(this.store.state, hit, index, size) : waitingTile(index, size);
     tile.tabIndex = index === this.current ? 0 : -1;
-    tile.dataset.index = String(index);
-    tile.dataset.id = String(hit.id);
-    frame.style.height = `${height}px`;
-    picture.src = thumbnail(hit.id);
-    if (hit.kind === "shot") {
-      frame.insertBefore(h("span", { class: "badge" }, icon("play"), clock(hit.end - hit.start)), acts);
-    }
-    const step = (this.ranks.get(hit.id) ?? hit.rank) - hit.rank;
-    if (step) frame.insertBefore(moved(step), acts);
-    meter.firstChild.style.width = `${Math.max(0, Math.min(100, (100 * hit.score) / this.best))}%`;
-    caption.firstChild.textContent = hit.matched ? matchedLine(hit.matched) : hit.caption || hit.name;
-    tile.classList.toggle("by-looks", hit.literal === false && this.store.state.answer?.literal !== 0);
-    const [rank, when, score] = caption.lastChild.children;
-    rank.textContent = hit.rank;
-    when.textContent = date(hit.taken);
-    score.textContent = this.store.state.order.byDate ? "" : number(hit.score);
-    this.verdict(tile, hit);
     return tile;
   }
 
-  /** Show the mark of a tile. @param {HTMLElement} tile @param {Hit} hit */
-  verdict(tile, hit) {
-    const { state } = this.store;
-    const right = isRight(state, hit.id), wrong = isWrong(state, hit.id);
-    tile.classList.toggle("is-right", right);
-    tile.classList.toggle("is-wrong", wrong);
-    tile.setAttribute("aria-label", described(state, hit));
-    const stamp = tile.querySelector(".stamp");
-    if (stamp && (right || wrong)) put(stamp, icon(wrong ? "wrong" : "right"));
-    if (state.readOnly) return;
-    tile.querySelector(".act.right")?.setAttribute("aria-pressed", String(right));
-    tile.querySelector(".act.wrong")?.setAttribute("aria-pressed", String(wrong));
-  }
-
-  /** Draw the marks again. */
+  /** Draw marks and the selection again. */
   refresh() {
-    for (const tile of this.tiles()) this.verdict(tile, this.hits[Number(tile.dataset.index)]);
+    for (const tile of this.tiles()) {
+      const hit = this.hits[Number(tile.dataset.index)];
+      if (hit) drawState(this.store.state, tile, hit);
+    }
   }
 
   /** @param {MouseEvent} event */
@@ -216,7 +229,10 @@ export class Grid {
     const tile = tileOf(event);
     if (!tile) return;
     const index = Number(tile.dataset.index), hit = this.hits[index];
+    if (!hit) return;
     this.select(index, false);
+    if (selecting(event, index, this.selection)) return;
+    this.selection.begin(index);
     const act = /** @type {HTMLElement} */ (event.target).closest(".act")?.getAttribute("data-act") ?? "open";
     if (act === "right" || act === "wrong") this.actions.mark(hit, act === "right" ? 1 : 0);
     else if (act === "similar" || act === "why" || act === "open") this.actions[act](hit);
@@ -248,13 +264,15 @@ export class Grid {
         tile.scrollIntoView({ block: "center", behavior: calm() ? "auto" : "smooth" });
       }
     }
-    if (changed) this.actions.moved(this.hits[next]);
+    const hit = this.hits[next];
+    if (changed && hit) this.actions.moved(hit);
   }
 
   focus() { this.select(this.current); }
 
   /** @param {KeyboardEvent} event */
   key(event) {
+    if (this.selectionKey(event)) return event.preventDefault();
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const last = this.hits.length - 1, { current } = this;
     const above = () => vertical(this.hits, this.rows, current, -1);
@@ -265,72 +283,21 @@ export class Grid {
     }[event.key];
     if (!target) return;
     this.select(target());
+    if (event.shiftKey) this.selection.extend(this.current);
+    else this.selection.begin(this.current);
     event.preventDefault();
   }
 
-  /** Where the tiles of the document are on the page, by item. @returns {Map<number, Place>} */
-  places() {
-    return new Map([...this.tiles()].map((tile) => {
-      const box = tile.getBoundingClientRect();
-      return [Number(tile.dataset.id), { x: box.left, y: box.top + scrollY, width: box.width }];
-    }));
+  /**
+   * Space selects, Ctrl and A everything, Escape nothing; whether it was one of these.
+   * @param {KeyboardEvent} event
+   */
+  selectionKey(event) {
+    const { key } = event, { selection } = this;
+    if (key === " " && tileOf(event) === event.target) selection.toggle(this.current);
+    else if (key.toLowerCase() === "a" && (event.ctrlKey || event.metaKey)) selection.all();
+    else if (key === "Escape" && selection.size) selection.clear();
+    else return false;
+    return true;
   }
-
-  /** @param {Map<number, Place>} before */
-  animate(before) {
-    for (const tile of this.tiles()) {
-      const box = tile.getBoundingClientRect(), old = before.get(Number(tile.dataset.id));
-      const from = old ? { transform: movement(old, box) } : { opacity: 0, transform: "scale(.92)" };
-      const to = old ? { transform: "none" } : { opacity: 1, transform: "none" };
-      tile.animate([from, to], { duration: old ? 650 : 400, easing: "cubic-bezier(.3, .7, .2, 1)" });
-    }
-  }
-}
-
-/** The tile of an event. @param {Event} event @returns {HTMLElement | null} */
-const tileOf = (event) => /** @type {HTMLElement} */ (event.target).closest?.(".tile");
-
-/** From where a tile is to where it was. @param {Place} old @param {DOMRect} box */
-function movement(old, box) {
-  const x = old.x - box.left, y = old.y - box.top - scrollY;
-  return `translate(${x}px, ${y}px) scale(${old.width / box.width})`;
-}
-
-/** @param {number} step */
-function moved(step) {
-  const up = step > 0;
-  return h("span", { class: `moved ${up ? "up" : "down"}` }, `${up ? "↑" : "↓"} ${Math.abs(step)}`);
-}
-
-/** What every tile is made of; made once and copied. @param {boolean} readOnly */
-function tilePattern(readOnly) {
-  /** @param {string} name @param {string} text */
-  const act = (name, text) => h("button", {
-    type: "button", tabindex: "-1", class: `act ${name}`, "data-act": name, "aria-label": text, title: text,
-  }, icon(name));
-  return h("div", { class: "tile", role: "gridcell", draggable: "true" },
-    h("div", { class: "frame" },
-      h("img", { alt: "", decoding: "async", draggable: "false" }),
-      h("span", { class: "stamp" }),
-      h("div", { class: "acts" },
-        readOnly ? null : [act("right", "Right"), act("wrong", "Wrong")],
-        h("span", { class: "spring" }), act("similar", "More like this"), act("why", "Why here"))),
-    h("div", { class: "meter" }, h("i", {})),
-    h("div", { class: "caption" },
-      h("div", { class: "name" }),
-      h("div", { class: "facts" },
-        h("span", {}), h("span", { class: "when" }), h("span", { class: "score" }))));
-}
-
-/** A result in words. @param {State} state @param {Hit} hit */
-function described(state, hit) {
-  const parts = [`Result ${hit.rank} of ${state.total}`, hit.caption || hit.name];
-  if (hit.kind === "shot") parts.push(`video shot of ${Math.round(hit.end - hit.start)} seconds`);
-  if (hit.matched) parts.push(matchedLine(hit.matched));
-  if (hit.taken) parts.push(date(hit.taken));
-  if (hit.literal === false) parts.push("a guess by looks");
-  if (!state.order.byDate) parts.push(`score ${number(hit.score)}`);
-  if (isRight(state, hit.id)) parts.push("marked right");
-  if (isWrong(state, hit.id)) parts.push("marked wrong");
-  return parts.join(", ");
 }

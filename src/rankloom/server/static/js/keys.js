@@ -8,7 +8,9 @@ const KEYS = [
   ["N", "show the new order"], ["S", "more like this"], ["O or Enter", "open; again, close"],
   ["E", "why here"], ["M", "marks"], ["/", "go to the search box"], ["?", "this help"],
   ["T", "in an opened result: show its text"], ["F", "and its faces"],
-  ["Escape", "close what is open"],
+  ["Space", "select"], ["Shift+Arrows", "select a stretch"], ["Ctrl+A", "select everything"],
+  ["0 to 5", "stars"], ["K", "tag"], ["L", "add to an album"], ["H", "hide"],
+  ["Escape", "close what is open, or select nothing"],
 ];
 const SYNTAX = "Words may be a “phrase in quotes”, begin* or -without. "
   + "A minus on a picture means: not like this.";
@@ -27,12 +29,19 @@ const lettersOff = () => localStorage.getItem("keys") === "off";
  * @param {() => void} actions.why
  * @param {() => void} actions.open
  * @param {() => void} actions.marks
+ * @param {() => void} actions.album
+ * @param {() => void} actions.tag
+ * @param {() => void} actions.hide
+ * @param {(stars: number) => void} actions.rate
  */
-export function makeKeys({ active, toBox, right, wrong, undo, reorder, similar, why, open, marks }) {
+export function makeKeys(actions) {
+  const { active, toBox, right, wrong, undo, reorder, similar, why, open, marks } = actions;
+  const { album, tag, hide, rate } = actions;
   const anywhere = table({ "/": toBox, "?": showHelp });
   const onResults = table({
     r: right, "+": right, w: wrong, "-": wrong, "−": wrong, u: undo, n: reorder, s: similar, e: why, o: open,
-    m: marks,
+    m: marks, l: album, k: tag, h: hide,
+    ...Object.fromEntries([0, 1, 2, 3, 4, 5].map((stars) => [String(stars), () => rate(stars)])),
   });
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
@@ -56,7 +65,8 @@ function showHelp() {
     onchange: () => localStorage.setItem("keys", letters.checked ? "on" : "off"),
   });
   /** @param {string} keys */
-  const signs = (keys) => keys.split(" ").map((key) => (key === "or" ? " or " : h("kbd", {}, key)));
+  const signs = (keys) =>
+    keys.split(" ").map((key) => (["or", "to"].includes(key) ? ` ${key} ` : h("kbd", {}, key)));
   put(dialog,
     h("h2", { id: "keys-title" }, "Keys"),
     h("dl", { class: "keys" },

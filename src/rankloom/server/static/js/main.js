@@ -1,6 +1,7 @@
 // Begin: the session, the tabs, the history.
 
 import { api } from "./api.js";
+import { showAlbums } from "./albums.js";
 import { App } from "./app.js";
 import { makeBanner } from "./banner.js";
 import { showCollection } from "./collection.js";
@@ -11,7 +12,7 @@ import { toAddress } from "./query.js";
 import { begin } from "./session.js";
 import { makeTheme } from "./theme.js";
 
-const TABS = ["search", "learning", "models", "collection"];
+const TABS = ["search", "albums", "learning", "models", "collection"];
 const WIDE = 1100; // pixels from which the panel has a column of its own
 
 /** @type {App | null} */
@@ -43,6 +44,7 @@ function run(readOnly, folders) {
   /** @type {Record<string, () => void>} */
   const views = {
     search: () => grid.layout(),
+    albums: () => showAlbums({ api, store, openAlbum: (album) => started.openAlbum(album) }),
     learning: () => showLearning(api),
     models: () => showModels({ api, readOnly, changed: () => marking.changed() }),
     collection: () => showCollection({ api, readOnly, setFolders, find }),
@@ -62,8 +64,8 @@ function run(readOnly, folders) {
   /** @param {string} tab */
   function openTab(tab) {
     if (currentTab() === tab) return;
-    const { query, plain } = store.state;
-    history.pushState(null, "", toAddress({ query, tab, plain }));
+    const { query, plain, sort } = store.state;
+    history.pushState(null, "", toAddress({ query, tab, plain, sort }));
     show(tab);
   }
 

@@ -1,11 +1,12 @@
 // Marking: what people say about results. It changes the store and draws nothing.
 
-import { asked, forServer, isEmpty, isList } from "./query.js";
+import { asked, forServer, isList } from "./query.js";
 
 /** @import { Api, Hit, Mark, Speech, State, Store } from "./types.js" */
 
 const SHOWN = 500;
-const LISTED = "Filters alone list items by date. Search for something, then mark results.";
+const LISTED = "Items are only listed here. Search for something, then mark results.";
+const AT_ONCE = 1000; // marks of a request
 
 /** @param {State} state @param {number} item */
 export const isRight = (state, item) => (state.grades.get(item) ?? 0) > 0;
@@ -61,7 +62,8 @@ export class Marking {
     if (same) return this.undo(same.id);
     this.store.update({ grades: withGrade(state.grades, hit.id, grade), changes: state.changes + 1 });
     this.speech.announce(`Result ${hit.rank} marked ${grade ? "right" : "wrong"}`);
-    const shown = state.hits.slice(0, Math.min(Math.max(this.seen(), hit.rank), SHOWN)).map(({ id }) => id);
+    const shown = state.hits.slice(0, Math.min(Math.max(this.seen(), hit.rank), SHOWN))
+      .flatMap((shownHit) => (shownHit ? [shownHit.id] : []));
     const body = { query: forServer(state.query), marks: [{ item: hit.id, grade }], shown };
     try {
       await this.deliver("feedback", body);
@@ -71,6 +73,27 @@ export class Marking {
       this.speech.toast(`The mark was not taken: ${/** @type {Error} */ (error).message}`, "bad");
       return;
     }
+    await this.afterMarks();
+  }
+
+  /** Mark many results at once. @param {number[]} items @param {0 | 1} grade */
+  async markAll(items, grade) {
+    if (this.refuseList() || this.store.state.readOnly) return;
+    const query = forServer(this.store.state.query);
+    try {
+      for (let i = 0; i < items.length; i += AT_ONCE) {
+        const marks = items.slice(i, i + AT_ONCE).map((item) => ({ item, grade }));
+        await this.deliver("feedback", { query, marks });
+      }
+    } catch (error) {
+      this.speech.toast(`The marks were not taken: ${/** @type {Error} */ (error).message}`, "bad");
+    }
+    const { grades, changes } = this.store.state;
+    this.store.update({
+      grades: new Map([...grades, ...items.map((item) => /** @type {[number, number]} */ ([item, grade]))]),
+      changes: changes + items.length,
+    });
+    this.speech.announce(`${items.length} marked ${grade ? "right" : "wrong"}`);
     await this.afterMarks();
   }
 
@@ -101,7 +124,7 @@ export class Marking {
   /** The marks of this search as the server has them. */
   async load() {
     const { query, asked: number } = this.store.state;
-    if (isEmpty(query) || isList(query)) return this.store.update({ marks: [] });
+    if (isList(query)) return this.store.update({ marks: [] });
     const marks = await this.api.marks(forServer(query)).catch(() => null);
     if (!marks || this.store.state.asked !== number) return;
     this.store.update({ marks, grades: latestGrades(marks) });

@@ -78,7 +78,7 @@ export class Marks {
   /** @param {Hit} hit @param {0 | 1} grade */
   answer(hit, grade) {
     this.suggested = this.suggested.filter(({ id }) => id !== hit.id);
-    this.mark(this.store.state.hits.find(({ id }) => id === hit.id) ?? hit, grade);
+    this.mark(this.store.state.hits.find((other) => other?.id === hit.id) ?? hit, grade);
     this.show();
     this.focus();
   }

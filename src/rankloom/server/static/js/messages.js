@@ -2,7 +2,7 @@
 
 import { thumbnail } from "./addresses.js";
 import { $, button, errorLine, h, put } from "./dom.js";
-import { isList } from "./query.js";
+import { isEmpty, isList } from "./query.js";
 
 /** @import { ApiError } from "./api.js" */
 /** @import { Api, Query, State, Store } from "./types.js" */
@@ -16,9 +16,8 @@ import { isList } from "./query.js";
  * @property {(item: number) => void} similar
  */
 
-const WELCOME = "Search your pictures and videos with words, with a picture, or with both. Mark results "
-  + "right or wrong, and the next order is better, here and in every later search. "
-  + "“Why here” shows what put a result in its place.";
+const WELCOME = "Search with words, with a picture, or with both. Mark results right or wrong, and the next "
+  + "order is better, here and in every later search.";
 
 const AWAY = "Start it again with “rankloom serve”; the search goes on by itself.";
 
@@ -31,9 +30,9 @@ const AWAY = "Start it again with “rankloom serve”; the search goes on by it
 export function makeMessages(store, api, actions) {
   const place = $("message");
   store.watch(["order", "error"], ({ error, answer, hits, query }) => {
-    if (error) put(place, failed(/** @type {ApiError} */ (error), actions));
-    else if (!answer) put(place, welcome(api, actions));
-    else put(place, hits.length ? null : nothing(query, actions));
+    if (error) put(place, failed(/** @type {ApiError} */ (error), query, actions));
+    else if (isEmpty(query)) put(place, welcome(api, actions));
+    else if (answer) put(place, hits.length ? null : nothing(query, actions));
   });
 }
 
@@ -41,23 +40,23 @@ export function makeMessages(store, api, actions) {
 function welcome(api, actions) {
   const box = h("div", { class: "welcome" },
     h("h2", {}, "Find pictures by what they show"), h("p", {}, WELCOME));
-  suggestions(api, actions).then((parts) => box.append(...parts), (error) => box.append(errorLine(error)));
+  const place = h("div", { class: "cards" }); // as high as what comes
+  box.append(place);
+  suggestions(api, actions).then((parts) => place.replaceWith(...parts),
+    (error) => place.replaceWith(errorLine(error)));
   return box;
 }
 
 /** @param {Pick<Api, "suggestions">} api @param {Actions} actions */
 async function suggestions(api, { ask, similar }) {
   const { words, items } = await api.suggestions();
-  const parts = [];
-  if (words.length) {
-    parts.push(h("h3", {}, "Try a word from this collection"), h("ul", { class: "cards" },
-      words.map(({ item, text }) => card(item, `Search for ${text}`, () => ask({ text }), text))));
+  const cards = [
+    words.map(({ item, text }) => card(item, `Search for ${text}`, () => ask({ text }), text)),
+    items.map((item) => card(item, `Search for pictures like item ${item}`, () => similar(item))),
+  ].flat();
+  if (cards.length) {
+    return [h("ul", { class: "cards", "aria-label": "Searches to try, by a word or by a picture" }, cards)];
   }
-  if (items.length) {
-    parts.push(h("h3", {}, "Or start from a picture"), h("ul", { class: "cards" },
-      items.map((item) => card(item, `Search for pictures like item ${item}`, () => similar(item)))));
-  }
-  if (parts.length) return parts;
   return [h("p", { class: "hint" }, "The collection is still empty. Fill it with: ",
     h("code", {}, "rankloom index PATH"))];
 }
@@ -70,6 +69,11 @@ function card(item, label, onclick, text = "") {
 
 /** Nothing was found: say what to try. @param {Query} query @param {Actions} actions */
 function nothing(query, { clearFilters, home }) {
+  if (isList(query) && Object.keys(query.filters).join() === "album") {
+    return h("div", { class: "notice" }, h("h2", {}, "The album is empty"),
+      h("p", {}, "Select pictures anywhere, by Ctrl and a click or by holding them, and choose Album. "
+        + "What a living album suggests stands above."));
+  }
   const filtered = Object.keys(query.filters).length > 0;
   const words = filtered
     ? "No item with something of this search passes the filters. Clear them, or use other words."
@@ -82,9 +86,14 @@ function nothing(query, { clearFilters, home }) {
       button("Start again", { onclick: home })));
 }
 
-/** The search failed: the reason, and a way on. @param {ApiError} error @param {Actions} actions */
-function failed({ status, message }, { again, home, clearFilters, change }) {
-  const filter = status === 422 && message.startsWith("filters.");
+/**
+ * The search failed: the reason, and a way on.
+ * @param {ApiError} error
+ * @param {Query} query
+ * @param {Actions} actions
+ */
+function failed({ status, message }, query, { again, home, clearFilters, change }) {
+  const filter = status === 422 && (isList(query) || message.startsWith("filters."));
   const gone = status === 422 && message.includes("picture");
   const withoutPictures = () => change({ examples: [] });
   return h("div", { class: "notice bad", role: "alert" },

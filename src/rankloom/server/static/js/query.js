@@ -1,12 +1,22 @@
 // A query, and how it stands in the address: back, forward, reload and links just work.
 
-/** @import { Asked, Example, Query } from "./types.js" */
+/** @import { Asked, Example, Listed, Query, Sort } from "./types.js" */
 
 export const WEIGHTS = [0.25, 0.5, 1, 2, 4];
 const MOST_EXAMPLES = 20;
 const EXAMPLE = /^(?:i(\d{1,9})|p([\w-]{1,100}))(?:~(-?[\d.]+))?$/;
-/** @type {[string, "folder" | "kind" | "after" | "before"][]} */
-const FILTERS = [["in", "folder"], ["kind", "kind"], ["after", "after"], ["before", "before"]];
+/** The names of filters in an address, and how they are read from it. */
+const text = (/** @type {string} */ value) => value;
+const whole = (/** @type {string} */ value) => (/^\d{1,15}$/.test(value) ? Number(value) : "");
+const flag = (/** @type {string} */ value) => value === "1";
+/** @type {[string, string, (value: string) => unknown][]} */
+const FILTERS = [
+  ["in", "folder", text], ["kind", "kind", text], ["after", "after", text], ["before", "before", text],
+  ["text", "has_text", flag], ["stars", "stars", whole], ["tag", "tag", text], ["album", "album", whole],
+  ["marked", "marked", flag], ["hidden", "hidden", flag],
+];
+/** @type {Sort[]} */
+const SORTS = ["newest", "oldest", "name", "uncertain"];
 
 /** @returns {Query} */
 export const empty = () => ({ text: "", text_weight: 1, examples: [], concept: null, filters: {} });
@@ -23,8 +33,24 @@ const filtered = (query) => Object.values(query.filters).some(given);
 /** Nothing is asked for. @param {Query} query */
 export const isEmpty = (query) => unranked(query) && !filtered(query);
 
-/** Filters alone: items are listed by date, there is nothing to rank them by. @param {Query} query */
-export const isList = (query) => unranked(query) && filtered(query);
+/**
+ * There is nothing to rank items by: all of them, or those that pass filters, are listed.
+ * @param {Query} query
+ */
+export const isList = (query) => unranked(query);
+
+/**
+ * What a list asks for: its filters and its order.
+ * @param {{ query: Query, sort: Sort }} state
+ * @returns {Listed}
+ */
+export function listed({ query, sort }) {
+  const filters = Object.entries(query.filters).filter(([name]) => name !== "marked"); // which is of a search
+  return { ...Object.fromEntries(filters), sort: sort === "oldest" || sort === "name" ? sort : "newest" };
+}
+
+/** The order of ranked results. @param {Sort} sort */
+export const rankedBy = (sort) => sort || "score";
 
 /** The query with or without a filter. @param {Query} query @param {string} name @param {unknown} value */
 export function withFilter(query, name, value) {
@@ -47,12 +73,11 @@ export function fromAddress(search) {
   query.text_weight = bounded(params.get("w"));
   query.concept = params.get("concept");
   query.examples = params.getAll("x").slice(0, MOST_EXAMPLES).flatMap(exampleFrom);
-  for (const [key, name] of FILTERS) {
-    const value = params.get(key);
-    if (value) query.filters[name] = value;
-  }
-  if (params.has("text")) query.filters.has_text = params.get("text") === "1";
-  return { query, tab: params.get("tab") ?? "search", plain: params.get("plain") === "1" };
+  query.filters = Object.fromEntries(FILTERS
+    .map(([key, name, read]) => [name, params.has(key) ? read(params.get(key) ?? "") : ""])
+    .filter(([, value]) => given(value)));
+  const sort = SORTS.find((name) => name === params.get("sort")) ?? "";
+  return { query, tab: params.get("tab") ?? "search", plain: params.get("plain") === "1", sort };
 }
 
 /** @param {string} text @returns {Example[]} */
@@ -68,18 +93,21 @@ function exampleText({ item, picture, weight }) {
   return (item ? `i${item}` : `p${picture}`) + (weight === 1 ? "" : `~${weight}`);
 }
 
-/** The address of a query and a tab. @param {{ query: Query, tab: string, plain: boolean }} place */
-export function toAddress({ query, tab, plain }) {
+/**
+ * The address of a query and a tab.
+ * @param {{ query: Query, tab: string, plain: boolean, sort?: Sort }} place
+ */
+export function toAddress({ query, tab, plain, sort = "" }) {
   const params = new URLSearchParams();
   if (query.text.trim()) params.set("q", query.text.trim());
   if (query.text_weight !== 1) params.set("w", String(query.text_weight));
   for (const example of query.examples) params.append("x", exampleText(example));
   if (query.concept) params.set("concept", query.concept);
-  for (const [key, name] of FILTERS) {
-    const value = query.filters[name];
-    if (value) params.set(key, value);
+  for (const [key, name, read] of FILTERS) {
+    const value = /** @type {Record<string, unknown>} */ (query.filters)[name];
+    if (given(value)) params.set(key, read === flag ? String(Number(value)) : String(value));
   }
-  if (given(query.filters.has_text)) params.set("text", query.filters.has_text ? "1" : "0");
+  if (sort) params.set("sort", sort);
   if (plain) params.set("plain", "1");
   if (tab !== "search") params.set("tab", tab);
   const text = params.toString();
@@ -115,7 +143,7 @@ export function inWords(query) {
   if (query.examples.length === 1) parts.push("a picture");
   else if (query.examples.length) parts.push(`${query.examples.length} pictures`);
   if (query.concept) parts.push(`the concept ${query.concept}`);
-  return parts.join(" and ") || (isList(query) ? "the filters" : "nothing yet");
+  return parts.join(" and ") || (filtered(query) ? "the filters" : "everything");
 }
 
 /** A weight between -10 and 10; 1 where the text is none. @param {string | null | undefined} text */

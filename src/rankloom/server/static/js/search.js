@@ -1,12 +1,13 @@
 // Searching: what is asked, and what comes back. It changes the store and draws nothing.
 
+import { Browse } from "./browse.js";
 import { count } from "./format.js";
 import {
-  asked, empty, fromAddress, inWords, isEmpty, isList, toAddress, withExample, withFilter,
+  asked, empty, fromAddress, inWords, isList, rankedBy, toAddress, withExample, withFilter,
 } from "./query.js";
 import { moves } from "./rows.js";
 
-/** @import { Answer, Api, Hit, Query, Speech, State, Store } from "./types.js" */
+/** @import { Answer, Api, Group, Hit, Query, Sort, Speech, State, Store } from "./types.js" */
 
 const FIRST = 200, MORE = 1000;
 const MOST = 10_000;
@@ -30,63 +31,75 @@ export class Search {
     this.visit = visit;
     this.showTab = showTab;
     this.loading = false;
+    this.browse = new Browse(store, api);
   }
 
-  /** Ask, and show what comes: `push` as a step of the history, `animate` with results that move. */
-  async run({ push = true, animate = false } = {}) {
-    const { query, plain } = this.store.state;
+  /**
+   * Ask, and show what comes: `push` as a step of the history, `animate` with results that move, `keep` where
+   * the page is scrolled to.
+   */
+  async run({ push = true, animate = false, keep = false } = {}) {
+    const { query, plain, sort } = this.store.state;
     const number = this.store.state.asked + 1;
-    if (push) this.visit(toAddress({ query, tab: "search", plain }));
-    if (isEmpty(query)) return this.blank(number);
+    if (push) this.visit(toAddress({ query, tab: "search", plain, sort }));
     this.store.update({ asked: number, searching: true });
     try {
-      const answer = await this.api.search({ ...asked({ query, plain }), k: FIRST });
-      if (this.isCurrent(number)) this.show(answer, animate);
+      if (isList(query)) {
+        const { answer, groups, hits } = await this.browse.open({ query, sort, keep });
+        if (this.isCurrent(number)) this.show(answer, { animate, keep, groups, hits });
+      } else {
+        const answer = await this.api.search({ ...this.ranked(), k: FIRST });
+        if (this.isCurrent(number)) this.show(answer, { animate, keep, groups: null, hits: answer.hits });
+      }
     } catch (error) {
       if (this.isCurrent(number)) this.fail(/** @type {Error} */ (error), animate);
     }
   }
 
+  /** What a ranked search asks for. */
+  ranked() { return { ...asked(this.store.state), order: rankedBy(this.store.state.sort) }; }
+
+  /** The same again, as something about items has changed; the page stays where it is scrolled to. */
+  refresh() { return this.run({ push: false, keep: true }); }
+
   /** @param {number} number */
   isCurrent(number) { return this.store.state.asked === number; }
 
-  /** @param {Answer} answer @param {boolean} animate */
-  show(answer, animate) {
-    const { hits: before, query } = this.store.state;
-    const { hits } = answer;
+  /**
+   * @param {Answer} answer
+   * @param {{ animate: boolean, keep: boolean, groups: Group[] | null, hits: (Hit | undefined)[] }} order
+   */
+  show(answer, { animate, keep, groups, hits }) {
+    const { hits: before, query, selected } = this.store.state;
     this.store.update({
-      answer, hits, total: Math.min(answer.total, MOST), grades: gradesOf(hits), changes: 0,
-      order: { animate, byDate: isList(query) }, error: null, searching: false,
+      answer, hits, groups, total: groups ? answer.total : Math.min(answer.total, MOST),
+      grades: gradesOf(answer.hits), changes: 0, order: { animate, keep, byDate: isList(query) }, error: null,
+      searching: false, selected: animate || keep ? selected : new Set(),
     });
-    const { up, down } = moves(before, hits);
+    if (keep) return;
+    const { up, down } = moves(before, answer.hits);
     if (animate) this.speech.announce(`New order. ${count(up, "result")} moved up, ${down} down.`);
     else if (!hits.length) this.speech.announce("Nothing was found.");
+    else if (groups) this.speech.announce(`${count(answer.total, "item")}, ${inWords(query)}`);
     else this.speech.announce(`${count(answer.total, "result")} for ${inWords(query)}`);
   }
 
   /** @param {Error} error @param {boolean} animate an order that was shown stays */
   fail(error, animate) {
-    const cleared = animate ? {} : { hits: [], total: 0, order: { animate, byDate: false } };
+    const order = { animate, keep: false, byDate: false };
+    const cleared = animate ? {} : { hits: [], groups: null, total: 0, order };
     this.store.update({ answer: null, error, searching: false, ...cleared });
     this.speech.announce(`The search did not work: ${error.message}`);
-  }
-
-  /** @param {number} number */
-  blank(number) {
-    this.store.update({
-      asked: number, answer: null, error: null, searching: false, hits: [], total: 0,
-      order: { animate: false, byDate: false }, grades: new Map(), marks: [], changes: 0,
-    });
   }
 
   /** The next results of the same order. */
   async more() {
     const { answer, asked: number, hits } = this.store.state;
-    if (this.loading || !answer) return;
+    if (this.loading || !answer || this.store.state.groups) return;
     this.loading = true;
     try {
       const k = Math.min(MORE, MOST - hits.length);
-      const next = await this.api.search({ ...asked(this.store.state), k, offset: hits.length });
+      const next = await this.api.search({ ...this.ranked(), k, offset: hits.length });
       if (this.isCurrent(number)) this.append(next.hits);
     } catch { /* the banner says it; scrolling tries again */ } finally {
       this.loading = false;
@@ -96,7 +109,7 @@ export class Search {
   /** @param {Hit[]} next */
   append(next) {
     const { hits, total, grades } = this.store.state;
-    const known = new Set(hits.map((hit) => hit.id));
+    const known = new Set(hits.map((hit) => hit?.id));
     const added = next.filter((hit) => !known.has(hit.id));
     this.store.update({
       hits: [...hits, ...added],
@@ -105,35 +118,45 @@ export class Search {
     });
   }
 
-  /** Change the query, and search. @param {Partial<Query>} patch @param {{ plain?: boolean }} [options] */
-  change(patch, { plain = this.store.state.plain } = {}) {
-    this.store.update({ query: { ...this.store.state.query, ...patch }, plain });
+  /**
+   * Change the query, and search. Ranked results and lists have orders of their own.
+   * @param {Partial<Query>} patch
+   * @param {{ plain?: boolean, sort?: Sort }} [options]
+   */
+  change(patch, { plain = this.store.state.plain, sort } = {}) {
+    const { query: before, sort: kept } = this.store.state;
+    const query = { ...before, ...patch };
+    this.store.update({ query, plain, sort: sort ?? (isList(query) === isList(before) ? kept : "") });
     return this.run();
   }
 
   /** Search for something else. @param {Partial<Query>} query */
-  ask(query) { return this.change({ ...empty(), ...query }); }
+  ask(query) { return this.change({ ...empty(), ...query }, { sort: "" }); }
 
   /** @param {string} name @param {unknown} value */
   filter(name, value) { return this.change(withFilter(this.store.state.query, name, value)); }
 
-  clearFilters() { return this.change({ filters: {} }); }
+  /** Without filters; an album stays open. @param {{ plain?: boolean }} [options] */
+  clearFilters(options = {}) {
+    const { album } = this.store.state.query.filters;
+    return this.change({ filters: album ? { album } : {} }, options);
+  }
 
   /** Nothing is asked for. */
-  home() { return this.change(empty(), { plain: false }); }
+  home() { return this.change(empty(), { plain: false, sort: "" }); }
 
   /** Search with an item: with it alone, or with what is asked already. @param {number} item */
   addItem(item, alone = false) {
     const query = withExample(alone ? empty() : this.store.state.query, { item, weight: 1 });
-    this.store.update({ query });
+    this.store.update({ query, sort: "" });
     this.showTab();
     return this.run();
   }
 
   /** Search for what an address holds. @param {string} address */
   fromAddress(address) {
-    const { query, plain } = fromAddress(address);
-    this.store.update({ query, plain });
+    const { query, plain, sort } = fromAddress(address);
+    this.store.update({ query, plain, sort });
     return this.run({ push: false });
   }
 

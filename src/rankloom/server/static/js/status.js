@@ -2,21 +2,29 @@
 
 import { $, button, h, put } from "./dom.js";
 import { count, duration, literally } from "./format.js";
+import { isEmpty } from "./query.js";
 
 /** @import { State, Store } from "./types.js" */
+
+/** @type {Record<string, string>} */
+const ORDERS = {
+  newest: "newest first", oldest: "oldest first", name: "by name", uncertain: "the least certain first",
+};
 
 /** The line above the results, the title of the window, and the signs that a search is under way. */
 export function makeStatus(/** @type {Store<State>} */ store) {
   const view = $("view-search");
-  store.watch(["answer", "order"], ({ answer, order }) => {
+  store.watch(["answer", "order"], ({ answer, order, groups, sort }) => {
     view.classList.toggle("by-date", order.byDate);
+    const by = groups ? ORDERS[groups[0]?.month ? sort || "newest" : sort] ?? "" : ORDERS[sort] ?? "";
     put($("status"), answer ? [
-      h("span", {}, h("strong", {}, count(answer.total, "result")), ` in ${duration(answer.seconds)}`),
+      h("span", {}, h("strong", {}, count(answer.total, groups ? "item" : "result")),
+        groups ? "" : ` in ${duration(answer.seconds)}`),
       literally(answer) ? h("span", { class: "muted" }, literally(answer)) : null,
       answer.marks ? h("span", { class: "follows" }, `follows ${count(answer.marks, "mark")}`) : null,
       answer.learning ? h("span", { class: "muted" }, "still learning from marks") : null,
       answer.diffused ? h("span", { class: "muted" }, "neighbours count") : null,
-      order.byDate ? h("span", { class: "muted" }, "newest first") : null,
+      by ? h("span", { class: "muted" }, by) : null,
     ] : null);
   });
   store.watch(["searching"], ({ searching }) => {
@@ -25,7 +33,8 @@ export function makeStatus(/** @type {Store<State>} */ store) {
     else $("results").removeAttribute("aria-busy");
   });
   store.watch(["asked"], ({ searching, query }) => {
-    document.title = searching ? `${query.text.trim() || "Pictures"} · Rankloom` : "Rankloom";
+    const asked = searching && !isEmpty(query);
+    document.title = asked ? `${query.text.trim() || "Pictures"} · Rankloom` : "Rankloom";
   });
 }
 

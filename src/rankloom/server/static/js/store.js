@@ -44,8 +44,8 @@ export function createStore(initial) {
  */
 export function initialState(readOnly, folders) {
   return {
-    readOnly, folders, query: empty(), plain: false, asked: 0, searching: false, answer: null, error: null,
-    order: { animate: false, byDate: false }, hits: [], total: 0, grades: new Map(), marks: [], changes: 0,
-    revision: 0,
+    readOnly, folders, query: empty(), plain: false, sort: "", asked: 0, searching: false, answer: null,
+    error: null, order: { animate: false, keep: false, byDate: false }, hits: [], groups: null,
+    selected: new Set(), total: 0, grades: new Map(), marks: [], changes: 0, revision: 0,
   };
 }

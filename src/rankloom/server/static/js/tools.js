@@ -3,7 +3,7 @@
 import { $, attempt, button, h, iconButton, menu, option, put, toast } from "./dom.js";
 import { asked, forServer, fromServer, inWords, isEmpty, isList } from "./query.js";
 
-/** @import { Api, Query, SavedSearch, State, Store } from "./types.js" */
+/** @import { Api, Query, SavedSearch, Sort, State, Store } from "./types.js" */
 /** @typedef {(refocus?: boolean) => void} Close */
 
 /** @type {Record<string, number>} */
@@ -13,19 +13,52 @@ const MOST = 10_000;
 /**
  * @param {object} parts
  * @param {{ root: HTMLElement, toggle: HTMLElement }} parts.filters
+ * @param {HTMLElement} parts.folders
+ * @param {HTMLElement} parts.sort
  * @param {HTMLElement} parts.saved
  * @param {HTMLElement} parts.exports
  * @param {(height: number) => void} parts.resize
  * @param {() => void} parts.togglePanel
  */
-export function makeTools({ filters, saved, exports, resize, togglePanel }) {
+export function makeTools({ filters, folders, sort, saved, exports, resize, togglePanel }) {
   const panel = button("Why & marks", {
     symbol: "panel", kind: "quiet", id: "panel-toggle", "aria-controls": "panel", "aria-expanded": "false",
     onclick: togglePanel,
   });
-  const row = h("div", { class: "tool-row" }, filters.toggle, saved, exports, h("span", { class: "spring" }),
-    sizeChoice(resize), panel);
+  const row = h("div", { class: "tool-row" }, filters.toggle, folders, saved, exports,
+    h("span", { class: "spring" }), sort, sizeChoice(resize), panel);
   put($("tools"), row, filters.root);
+}
+
+/** @type {[Sort, string][]} */
+const LISTS = [["", "Newest first"], ["oldest", "Oldest first"], ["name", "By name"]];
+/** @type {[Sort, string][]} */
+const ALBUMS = [["", "Album order"], ...LISTS.slice(1)];
+/** @type {[Sort, string][]} */
+const RANKED = [
+  ["", "Best first"], ["uncertain", "Least certain first"], ["newest", "Newest first"],
+  ["oldest", "Oldest first"], ["name", "By name"],
+];
+
+/**
+ * The order of the results; ranked ones have other orders than lists.
+ * @param {Store<State>} store
+ * @param {(sort: Sort) => void} change
+ */
+export function sortChoice(store, change) {
+  const select = h("select", { "aria-label": "Order", class: "sort" });
+  select.addEventListener("change", () => change(/** @type {Sort} */ (select.value)));
+  /** @type {[Sort, string][]} */
+  let shown = [];
+  store.watch(["asked"], ({ query, sort }) => {
+    const lists = query.filters.album ? ALBUMS : LISTS;
+    const wanted = isList(query) ? lists : RANKED;
+    if (wanted !== shown) put(select, wanted.map(([value, text]) => option(value, text)));
+    shown = wanted;
+    select.value = sort;
+    if (select.selectedIndex < 0) select.value = "";
+  });
+  return select;
 }
 
 /** @param {(height: number) => void} resize */

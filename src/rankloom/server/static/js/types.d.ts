@@ -2,7 +2,16 @@
 
 export interface Example { item?: number; picture?: string; weight: number }
 
-export interface Filters { folder?: string; kind?: string; after?: string; before?: string; has_text?: boolean }
+export interface Filters {
+  folder?: string; kind?: string; after?: string; before?: string; has_text?: boolean;
+  /** At least as many. */
+  stars?: number;
+  tag?: string;
+  album?: number;
+  /** Only what is marked in this search, or only what is not. */
+  marked?: boolean;
+  hidden?: boolean;
+}
 
 export interface Query {
   text: string;
@@ -30,9 +39,17 @@ export interface Hit {
   width: number;
   height: number;
   literal: boolean | null;
+  stars: number;
+  hidden: boolean;
   /** What was read or heard in it and has words of the query. */
   matched?: Matched | null;
 }
+
+/** Part of a listing: a month as "2024-05", or "" where the order is not by date. */
+export interface Group { month: string; size: number }
+
+/** How results are ordered: "" as is usual, by score or the newest first. */
+export type Sort = "" | "newest" | "oldest" | "name" | "uncertain";
 
 export interface Matched { source: string; text: string }
 
@@ -111,7 +128,26 @@ export interface Item {
   shots: { id: number; start: number; end: number }[];
   boxes: Box[];
   speech: Cue[];
+  notes: Notes;
+  albums: { id: number; name: string }[];
 }
+
+/** What the owner says of an item. */
+export interface Notes { caption: string; tags: string[]; stars: number; hidden: boolean }
+
+export interface Album {
+  id: number;
+  name: string;
+  /** Of a living album: what suggests members. */
+  query: Partial<Query> | null;
+  cover: number | null;
+  by_hand: boolean;
+  size: number;
+}
+
+export interface Folder { folder: string; files: number }
+
+export interface Tag { tag: string; size: number }
 
 /** Where a line of text ("ocr") or a "face" is, in shares of width and height; `time` is that of a frame. */
 export interface Box {
@@ -140,14 +176,20 @@ export interface State {
   query: Query;
   /** Each result by itself, without diffusion. */
   plain: boolean;
+  sort: Sort;
   /** How many searches were begun. */
   asked: number;
   searching: boolean;
   answer: Answer | null;
   error: Error | null;
   /** A new object for every new order of results. */
-  order: { animate: boolean; byDate: boolean };
-  hits: Hit[];
+  order: { animate: boolean; keep: boolean; byDate: boolean };
+  /** Results in their order; those of a listing that were not looked at yet are not there. */
+  hits: (Hit | undefined)[];
+  /** The parts of a listing; none where results are ranked. */
+  groups: Group[] | null;
+  /** The numbers of selected items. */
+  selected: ReadonlySet<number>;
   /** How many results can be shown in all. */
   total: number;
   /** Item -> grade, as marked in this search; ahead of the server while a mark is on its way. */
@@ -176,8 +218,19 @@ export interface People { on: boolean; people: Person[] }
 /** How the page speaks to people. */
 export interface Speech { announce(text: string): void; toast(text: string, kind?: string): void }
 
-/** A row of the grid: hits[first..end), `picture` pixels high without captions; or the divider. */
-export interface Row { top: number; height: number; first: number; end: number; picture: number; divider: boolean }
+/** A row of the grid: hits[first..end), `picture` pixels high without captions; or a line of text. */
+export interface Row {
+  top: number; height: number; first: number; end: number; picture: number;
+  /** What stands in place of results. */
+  title?: string;
+  /** The months that begin here, each in a column. */
+  months?: { month: string; column: number }[];
+  /** All pictures are as wide as high. */
+  square?: boolean;
+}
+
+/** What is listed, as the server takes it in an address. */
+export type Listed = Omit<Filters, "marked"> & { sort: string };
 
 /** The calls of the server's API; each throws an ApiError. */
 export interface Api {
@@ -187,12 +240,31 @@ export interface Api {
   suggestions(): Promise<Suggestions>;
   errors(): Promise<FileError[]>;
   index(): Promise<Job>;
-  search(asked: Asked & { k: number; offset?: number }): Promise<Answer>;
+  search(asked: Asked & { k: number; offset?: number; order?: string }): Promise<Answer>;
+  browse(listed: Listed, offset: number, k: number): Promise<{ total: number; hits: Hit[] }>;
+  months(listed: Listed): Promise<{ total: number; groups: Group[] }>;
+  browsedItems(listed: Listed, offset: number, k: number): Promise<number[]>;
+  folders(): Promise<Folder[]>;
+  tags(): Promise<Tag[]>;
+  paths(items: number[]): Promise<string[]>;
+  rate(items: number[], stars: number): Promise<unknown>;
+  hide(items: number[], hidden: boolean): Promise<unknown>;
+  tag(items: number[], change: { add?: string[]; remove?: string[] }): Promise<Tag[]>;
+  caption(item: number, caption: string): Promise<unknown>;
+  albums(): Promise<Album[]>;
+  makeAlbum(album: { name: string; items?: number[]; query?: Query }): Promise<Album>;
+  changeAlbum(id: number, change: { name?: string; by_hand?: boolean; cover?: number }): Promise<Album>;
+  deleteAlbum(id: number): Promise<Album[]>;
+  albumItems(id: number, change: { add?: number[]; remove?: number[]; refuse?: number[] }): Promise<Album>;
+  albumOrder(id: number, items: number[], before: number | null): Promise<Album>;
+  albumSuggestions(id: number): Promise<Hit[]>;
+  download(items: number[], what: "files" | "xmp"): Promise<{ key: string; files: number }>;
   explain(asked: Asked & { item: number }): Promise<Explanation>;
   compare(asked: Asked & { a: number; b: number }): Promise<Comparison>;
   suggest(asked: Asked & { n: number }): Promise<Hit[]>;
   marks(query: Query): Promise<Mark[]>;
-  export(body: { what: string; format: string } & Partial<Asked> & { k?: number }): Promise<Blob>;
+  export(body: { what: string; format: string } & Partial<Asked> & { k?: number; items?: number[] }):
+    Promise<Blob>;
   upload(picture: Blob): Promise<{ picture: string }>;
   item(id: number): Promise<Item>;
   experts(): Promise<Weights>;
@@ -202,7 +274,7 @@ export interface Api {
   train(ranker: string): Promise<Job>;
   useModel(id: number | null): Promise<unknown>;
   concepts(): Promise<Concept[]>;
-  makeConcept(name: string, query: Query): Promise<Concept>;
+  makeConcept(name: string, from: { query?: Query; positive?: number[] }): Promise<Concept>;
   forgetConcept(name: string): Promise<unknown>;
   people(): Promise<People>;
   namePerson(id: number, name: string): Promise<unknown>;

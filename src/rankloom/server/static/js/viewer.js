@@ -5,20 +5,25 @@ import { $, button, errorLine, h, iconButton, put } from "./dom.js";
 import { clock, date, table } from "./format.js";
 import { isRight, isWrong } from "./marking.js";
 import { KINDS, overlay, transcript } from "./places.js";
+import { shotPlayer } from "./player.js";
 import { isList } from "./query.js";
 
+/** @import { NotesEditor } from "./notes.js" */
 /** @import { Hit, Item, State, Store } from "./types.js" */
 
 const SOURCES = table({
   caption: "Caption", embedded: "In the file", sidecar: "Beside the file", subtitle: "Subtitle",
-  tag: "Automatic", ocr: "Text in it", speech: "Said in it", people: "People",
+  ocr: "Text in it", speech: "Said in it", people: "People",
 });
+const OMITTED = ["name", "folder", "speech", "owner", "owner_tag"]; // texts that stand elsewhere
+const TYPED = "input, select, textarea, video"; // what has keys of its own
 const GONE = "It was deleted, moved or changed since it was indexed. "
   + "Look for changes in the tab Collection to bring the collection up to date.";
 
 export class Viewer {
   /**
    * @param {Store<State>} store
+   * @param {NotesEditor} notes
    * @param {object} actions
    * @param {(id: number) => Promise<Item>} actions.details
    * @param {(index: number, focus?: boolean) => void} actions.select makes a result the current one
@@ -26,9 +31,13 @@ export class Viewer {
    * @param {() => void} actions.undo
    * @param {(hit: Hit) => void} actions.similar
    * @param {(hit: Hit) => void} actions.why
+   * @param {(hit: Hit, stars: number) => Promise<void>} actions.rate
+   * @param {(hit: Hit) => void} actions.hide
+   * @param {(index: number) => Promise<Hit | undefined>} actions.at the result at a place, fetched if need be
    */
-  constructor(store, actions) {
+  constructor(store, notes, actions) {
     this.store = store;
+    this.notes = notes;
     this.actions = actions;
     this.dialog = $("viewer");
     /** @type {any} the hit that is shown; null before the first */
@@ -47,7 +56,16 @@ export class Viewer {
     });
   }
 
+  /** What is shown of the hit may have changed: its caption. @param {State} state */
+  follow({ hits }) {
+    const hit = this.dialog.open ? hits.find((other) => other?.id === this.hit.id) : undefined;
+    if (!hit || hit === this.hit) return;
+    this.hit = hit;
+    put(this.dialog.querySelector("h2"), hit.caption || hit.name);
+  }
+
   listen() {
+    this.store.watch(["hits"], (state) => this.follow(state));
     // The viewer is a step of the history: Back closes it, and closing it takes the step back.
     addEventListener("popstate", (event) => {
       if (!this.leaving && !this.dialog.open) return;
@@ -76,13 +94,14 @@ export class Viewer {
   /** @param {KeyboardEvent} event */
   key(event) {
     const target = /** @type {Element} */ (event.target);
-    if (event.ctrlKey || event.metaKey || event.altKey || target.matches("input, select, video")) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || target.matches(TYPED)) return;
     const right = () => this.mark(1), wrong = () => this.mark(0);
     const action = table({
       ArrowRight: () => this.step(1), ArrowLeft: () => this.step(-1), r: right, "+": right, w: wrong,
       "-": wrong, u: () => this.actions.undo(), s: () => this.leave(this.actions.similar),
       e: () => this.leave(this.actions.why), o: () => this.dialog.close(),
-      t: () => this.toggle("ocr"), f: () => this.toggle("face"),
+      t: () => this.toggle("ocr"), f: () => this.toggle("face"), h: () => this.hide(),
+      ...Object.fromEntries([0, 1, 2, 3, 4, 5].map((stars) => [String(stars), () => this.rate(stars)])),
     })[event.key];
     if (!action) return;
     event.preventDefault();
@@ -111,18 +130,30 @@ export class Viewer {
   }
 
   /** The place of what is shown among the results; -1 for a shot that is none of them. */
-  place() { return this.store.state.hits.findIndex(({ id }) => id === this.hit.id); }
+  place() { return this.store.state.hits.findIndex((hit) => hit?.id === this.hit.id); }
 
   /** @param {-1 | 1} by */
-  step(by) {
-    const place = this.place() + by, hit = this.store.state.hits[place];
-    if (!hit) return;
+  async step(by) {
+    const place = this.place() + by, before = this.hit;
+    const hit = this.place() < 0 ? undefined : await this.actions.at(place);
+    if (!hit || this.hit !== before || !this.dialog.open) return;
     this.actions.select(place, false);
     this.open(hit);
   }
 
   /** @param {0 | 1} grade */
   mark(grade) { if (!this.store.state.readOnly) this.actions.mark(this.hit, grade); }
+
+  /** @param {number} stars */
+  async rate(stars) {
+    const { item, hit } = this;
+    if (this.store.state.readOnly || !item) return;
+    await this.actions.rate(hit, stars);
+    item.notes.stars = stars;
+    if (this.item === item) this.notes.draw(hit, item);
+  }
+
+  hide() { if (!this.store.state.readOnly) this.leave(this.actions.hide); }
 
   /** Close, and then do something with the item. @param {(hit: Hit) => void} action */
   leave(action) {
@@ -154,7 +185,8 @@ export class Viewer {
     /** @param {string} name @param {string} symbol @param {string} label @param {object} props */
     const corner = (name, symbol, label, props) =>
       iconButton(symbol, label, { class: `icon-button ${name}`, "data-name": name, ...props });
-    dialog.setAttribute("aria-label", `Result ${hit.rank}: ${hit.caption || hit.name}`);
+    const what = isList(this.store.state.query) ? "Item" : "Result";
+    dialog.setAttribute("aria-label", `${what} ${hit.rank}: ${hit.caption || hit.name}`);
     const media = this.media(), boxes = this.isGone() ? [] : this.boxes(...this.kinds);
     const said = item?.speech.length && !this.isGone()
       ? transcript(item.speech, hit, () => dialog.querySelector("video")) : null;
@@ -165,9 +197,11 @@ export class Viewer {
       corner("after", "next", "Next result", { disabled: atEnd, onclick: () => this.step(1) }),
       corner("shut", "wrong", "Close", { onclick: () => dialog.close() }),
       h("div", { class: "about" },
-        h("h2", {}, hit.caption || hit.name), this.tools(), this.facts(),
+        h("h2", {}, hit.caption || hit.name), this.tools(), item ? this.notes.show(hit, item) : null,
+        this.facts(),
         item && item.shots.length > 1 ? this.strip(item.shots) : null));
-    this.focus(focused ?? "right");
+    if (this.notes.root.contains(active)) active.focus();
+    else this.focus(focused ?? "right");
   }
 
   tools() {
@@ -182,6 +216,7 @@ export class Viewer {
       marking ? tool("wrong", "Wrong", () => this.mark(0), { kind: "wrong", "aria-pressed": wrong }) : null,
       tool("similar", "More like this", () => this.leave(this.actions.similar)),
       listed ? null : tool("why", "Why here", () => this.leave(this.actions.why)),
+      state.readOnly ? null : tool("hide", this.hit.hidden ? "Show again" : "Hide", () => this.hide()),
       this.isGone() ? null : KINDS.map((shown) => this.switch(shown)));
   }
 
@@ -237,14 +272,17 @@ export class Viewer {
 
   facts() {
     const { hit, item } = this;
-    const texts = (item?.texts ?? []).filter(({ source }) => !["name", "folder", "speech"].includes(source));
+    const texts = (item?.texts ?? []).filter(({ source }) => !OMITTED.includes(source));
+    const written = texts.filter(({ source }) => source !== "tag");
+    const tags = texts.filter(({ source }) => source === "tag");
     const copies = item?.files.length ?? 1;
     const rows = [
       ["Taken", date(hit.taken)], ["Size", `${hit.width} × ${hit.height}`], ["Folder", hit.folder],
       ["File", hit.name],
       ["Shot", hit.kind === "shot" ? `${clock(hit.start)} to ${clock(hit.end)}` : ""],
       ["Faces", item?.faces ? String(item.faces) : ""],
-      ...texts.map(({ source, text }) => [SOURCES[source] ?? source, text]),
+      ...written.map(({ source, text }) => [SOURCES[source] ?? source, text]),
+      ["Automatic", tags.map(({ text }) => text).join(", ")],
       ["Copies", copies > 1 ? String(copies) : ""],
       ["Original", this.isGone() ? "" : h("a", {
         href: file(hit.id), target: "_blank", rel: "noreferrer",
@@ -258,7 +296,7 @@ export class Viewer {
   strip(shots) {
     const { hits } = this.store.state;
     /** @param {Item["shots"][0]} shot */
-    const hitOf = (shot) => hits.find(({ id }) => id === shot.id) ?? { ...this.hit, ...shot, mark: null };
+    const hitOf = (shot) => hits.find((hit) => hit?.id === shot.id) ?? { ...this.hit, ...shot, mark: null };
     return h("div", { class: "strip-box" }, h("h3", {}, `${shots.length} shots of this video`),
       h("ol", { class: "strip" }, shots.map((shot) => h("li", {}, h("button", {
         type: "button", "aria-current": shot.id === this.hit.id ? "true" : null,
@@ -266,28 +304,4 @@ export class Viewer {
         onclick: () => this.open(hitOf(shot)),
       }, h("img", { src: thumbnail(shot.id), alt: "" }), h("span", {}, clock(shot.start)))))));
   }
-}
-
-/** A video that plays its shot and stops; who seeks elsewhere plays on. @param {Hit} hit */
-function shotPlayer({ id, start, end, caption, name }) {
-  // The fragment asks for just the shot; the listeners make sure of it in every browser.
-  const video = h("video", {
-    src: `${file(id)}#t=${start},${end}`, poster: thumbnail(id), controls: true, autoplay: true,
-    playsinline: true, "data-item": id, "aria-label": caption || name,
-  });
-  video.muted = true;
-  // Browsers tell the time a few times a second: what was played past the end goes back to the last frame.
-  const stop = () => {
-    if (video.dataset.free || video.currentTime < end) return;
-    video.pause();
-    if (video.currentTime > end) video.currentTime = end;
-  };
-  for (const event of ["timeupdate", "pause"]) video.addEventListener(event, stop);
-  video.addEventListener("play", () => {
-    if (video.currentTime >= end - 0.05 && !video.dataset.free) video.currentTime = start;
-  });
-  video.addEventListener("seeking", () => {
-    if (video.currentTime < start - 0.5 || video.currentTime > end + 0.5) video.dataset.free = "yes";
-  });
-  return video;
 }

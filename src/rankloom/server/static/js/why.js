@@ -7,7 +7,7 @@ import { asked, isList } from "./query.js";
 
 /** @import { Api, Comparison, Hit, Part, State, Store } from "./types.js" */
 
-const LISTED = "Filters alone list items by date: there is no score to take apart.";
+const LISTED = "Items are only listed here: there is no score to take apart.";
 const MOST_NEIGHBORS = 12;
 
 export class Why {
@@ -64,7 +64,7 @@ export class Why {
   tools(hit) {
     const { held } = this;
     const { hits } = this.store.state;
-    const index = hits.findIndex(({ id }) => id === hit.id);
+    const index = hits.findIndex((other) => other?.id === hit.id);
     const above = hits[index - 1], below = hits[index + 1];
     /** @param {string} text @param {Hit} a @param {Hit} b */
     const tool = (text, a, b) =>

@@ -1,0 +1,130 @@
+// What the owner says of an item, edited where it is read: stars, caption, tags, albums.
+
+import { attempt, button, h, iconButton, put } from "./dom.js";
+
+/** @import { Organizing } from "./organizing.js" */
+/** @import { Hit, Item, Tag } from "./types.js" */
+
+export class NotesEditor {
+  /**
+   * @param {object} parts
+   * @param {Organizing} parts.organizing
+   * @param {() => Promise<Tag[]>} parts.tags
+   * @param {boolean} parts.readOnly
+   * @param {(album: number) => void} parts.openAlbum
+   * @param {(hit: Hit) => void} parts.askAlbum
+   */
+  constructor({ organizing, tags, readOnly, openAlbum, askAlbum }) {
+    this.organizing = organizing;
+    this.tags = tags;
+    this.readOnly = readOnly;
+    this.openAlbum = openAlbum;
+    this.askAlbum = askAlbum;
+    /** @type {Item | null} the item whose notes are drawn */
+    this.item = null;
+    this.root = h("section", { class: "notes", "aria-label": "Your notes" });
+  }
+
+  /** The notes of an item; drawn again only for another one, as somebody may be typing. */
+  show(/** @type {Hit} */ hit, /** @type {Item} */ item) {
+    if (this.item !== item) {
+      this.item = item;
+      this.draw(hit, item);
+    }
+    return this.root;
+  }
+
+  /** @param {Hit} hit @param {Item} item */
+  draw(hit, item) {
+    put(this.root, this.stars(hit, item), this.caption(item), this.tagList(hit, item),
+      h("div", { class: "note-albums" },
+        item.albums.map(({ id, name }) => button(name, {
+          kind: "small", symbol: "album", onclick: () => this.openAlbum(id),
+        })),
+        this.readOnly ? null : button(item.albums.length ? "Another album" : "Add to an album", {
+          kind: "small quiet", symbol: item.albums.length ? "" : "album", onclick: () => this.askAlbum(hit),
+        })));
+  }
+
+  /** @param {Hit} hit @param {Item} item */
+  stars(hit, item) {
+    const { notes } = item;
+    const give = async (/** @type {number} */ stars) => {
+      const wanted = stars === notes.stars ? 0 : stars;
+      await this.organizing.rate([hit.id], wanted);
+      notes.stars = wanted;
+      this.draw(hit, item);
+      /** @type {HTMLElement | null} */ (this.root.querySelector(`[data-stars="${stars}"]`))?.focus();
+    };
+    if (this.readOnly && !notes.stars) return null;
+    return h("div", { class: "stars", role: "group", "aria-label": `Stars: ${notes.stars} of 5` },
+      [1, 2, 3, 4, 5].map((stars) => h("button", {
+        type: "button", "data-stars": stars, class: stars <= notes.stars ? "given" : "",
+        disabled: this.readOnly,
+        "aria-label": `${stars} of 5 stars`, "aria-pressed": String(stars === notes.stars),
+        onclick: () => give(stars),
+      }, stars <= notes.stars ? "★" : "☆")));
+  }
+
+  /** @param {Item} item */
+  caption(item) {
+    const { notes } = item;
+    if (this.readOnly) return notes.caption ? h("p", { class: "own-caption" }, notes.caption) : null;
+    const field = h("textarea", {
+      rows: "2", maxlength: "5000", placeholder: "Write a caption", "aria-label": "Your caption",
+      value: notes.caption,
+    });
+    const save = async () => {
+      const wanted = field.value.trim();
+      if (wanted !== notes.caption && await this.organizing.caption(item.id, wanted)) notes.caption = wanted;
+    };
+    field.addEventListener("change", save);
+    field.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) save();
+      if (event.key !== "Escape") return;
+      event.preventDefault(); // of what was typed, not of the whole viewer
+      event.stopPropagation();
+      field.value = notes.caption;
+      field.blur();
+    });
+    return field;
+  }
+
+  /** @param {Hit} hit @param {Item} item */
+  tagList(hit, item) {
+    const { notes } = item;
+    const again = () => {
+      this.draw(hit, item);
+      /** @type {HTMLElement | null} */ (this.root.querySelector(".new-tag"))?.focus();
+    };
+    const remove = async (/** @type {string} */ tag) => {
+      if (!await this.organizing.tag([hit.id], { remove: [tag] })) return;
+      notes.tags = notes.tags.filter((other) => other !== tag);
+      again();
+    };
+    return h("ul", { class: "tags", "aria-label": "Your tags" },
+      notes.tags.map((tag) => h("li", { class: "tag" }, h("span", {}, tag), this.readOnly ? null
+        : iconButton("wrong", `Take away the tag ${tag}`, { class: "remove", onclick: () => remove(tag) }))),
+      this.readOnly ? null : h("li", {}, this.newTag(hit, notes, again)));
+  }
+
+  /** @param {Hit} hit @param {Item["notes"]} notes @param {() => void} again */
+  newTag(hit, notes, again) {
+    const known = h("datalist", { id: "known-tags" });
+    const field = h("input", {
+      type: "text", class: "new-tag", maxlength: "100", placeholder: "Add a tag", "aria-label": "Add a tag",
+      list: "known-tags", autocomplete: "off", size: "12",
+      onfocus: () => attempt(async () => {
+        put(known, (await this.tags()).map(({ tag }) => h("option", { value: tag })));
+      }),
+    });
+    const onsubmit = async (/** @type {Event} */ event) => {
+      event.preventDefault();
+      const tag = field.value.trim();
+      if (!tag || !await this.organizing.tag([hit.id], { add: [tag] })) return;
+      if (!notes.tags.some((other) => other.toLowerCase() === tag.toLowerCase())) notes.tags.push(tag);
+      again();
+    };
+    return h("form", { onsubmit }, field, known);
+  }
+}

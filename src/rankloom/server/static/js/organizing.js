@@ -1,0 +1,160 @@
+// Organizing: what people do with items that they chose. It changes the store and draws nothing.
+
+import { count } from "./format.js";
+
+/** @import { Album, Api, Hit, Speech, State, Store } from "./types.js" */
+
+/** Save what is at an address as a file. @param {string} address @param {string} name */
+export function saveAs(address, name) {
+  const link = document.createElement("a");
+  link.href = address;
+  link.download = name;
+  link.click();
+}
+
+export class Organizing {
+  /**
+   * @param {object} parts
+   * @param {Store<State>} parts.store
+   * @param {Api} parts.api
+   * @param {Speech} parts.speech
+   * @param {() => Promise<unknown>} parts.refresh shows again what is listed
+   * @param {(text: string, undo: () => void) => void} parts.offerUndo
+   */
+  constructor({ store, api, speech, refresh, offerUndo }) {
+    this.store = store;
+    this.api = api;
+    this.speech = speech;
+    this.refresh = refresh;
+    this.offerUndo = offerUndo;
+  }
+
+  /** Do something that may fail; whether it worked. @param {() => Promise<unknown>} action */
+  async attempt(action) {
+    if (this.store.state.readOnly) {
+      this.speech.toast("This server is read-only; nothing can be changed.", "bad");
+      return false;
+    }
+    try {
+      await action();
+      return true;
+    } catch (error) {
+      this.speech.toast(/** @type {Error} */ (error).message, "bad");
+      return false;
+    }
+  }
+
+  /** What is shown of items from now on. @param {number[]} items @param {Partial<Hit>} patch */
+  patch(items, patch) {
+    const changed = new Set(items);
+    /** @param {Hit | undefined} hit */
+    const now = (hit) => (hit && changed.has(hit.id) ? { ...hit, ...patch } : hit);
+    this.store.update({ hits: this.store.state.hits.map(now) });
+  }
+
+  /** @param {number[]} items @param {number} stars */
+  async rate(items, stars) {
+    if (!await this.attempt(() => this.api.rate(items, stars))) return;
+    this.patch(items, { stars });
+    this.speech.announce(`${count(items.length, "item")}: ${stars ? `${stars} of 5 stars` : "no stars"}`);
+  }
+
+  /** @param {number[]} items @param {boolean} hidden */
+  async hide(items, hidden = true) {
+    if (!await this.attempt(() => this.api.hide(items, hidden))) return;
+    this.store.update({ selected: new Set() });
+    await this.refresh();
+    const what = `${count(items.length, "item")} ${items.length === 1 ? "is" : "are"}`;
+    this.offerUndo(hidden ? `${what} hidden` : `${what} shown again`, async () => {
+      if (!await this.attempt(() => this.api.hide(items, !hidden))) return;
+      await this.refresh();
+    });
+  }
+
+  /** @param {number[]} items @param {{ add?: string[], remove?: string[] }} change */
+  async tag(items, change) {
+    if (!await this.attempt(() => this.api.tag(items, change))) return false;
+    const [tag] = [...(change.add ?? []), ...(change.remove ?? [])];
+    this.speech.toast(change.add?.length ? `${count(items.length, "item")} tagged ${tag}` : `No more ${tag}`);
+    return true;
+  }
+
+  /** @param {number} item @param {string} caption */
+  async caption(item, caption) {
+    if (!await this.attempt(() => this.api.caption(item, caption))) return false;
+    if (caption) this.patch([item], { caption });
+    this.speech.toast(caption ? "The caption is saved" : "The caption is taken away");
+    return true;
+  }
+
+  /** @param {number[]} items @param {Album} album */
+  async addToAlbum(items, album) {
+    if (!await this.attempt(() => this.api.albumItems(album.id, { add: items }))) return;
+    this.speech.toast(`${count(items.length, "item")} in the album ${album.name}`);
+    if (this.store.state.query.filters.album === album.id) await this.refresh();
+  }
+
+  /** @param {number[]} items @param {string} name */
+  async makeAlbum(items, name) {
+    await this.attempt(async () => {
+      const album = await this.api.makeAlbum({ name, items });
+      this.speech.toast(`The album ${album.name} has ${count(album.size, "item")}`);
+    });
+  }
+
+  /** @param {number[]} items @param {number} album */
+  async removeFromAlbum(items, album) {
+    if (!await this.attempt(() => this.api.albumItems(album, { remove: items }))) return;
+    this.store.update({ selected: new Set() });
+    await this.refresh();
+    this.offerUndo(`${count(items.length, "item")} taken out of the album`, async () => {
+      await this.attempt(() => this.api.albumItems(album, { add: items }));
+      await this.refresh();
+    });
+  }
+
+  /** @param {number[]} items @param {string} name */
+  async makeConcept(items, name) {
+    await this.attempt(async () => {
+      const concept = await this.api.makeConcept(name, { positive: items });
+      this.speech.toast(`The concept ${concept.name} is ready`);
+    });
+  }
+
+  /** @param {number[]} items */
+  async copyPaths(items) {
+    try {
+      const paths = await this.api.paths(items);
+      await navigator.clipboard.writeText(paths.join("\n"));
+      this.speech.toast(`${count(paths.length, "path")} copied`);
+    } catch (error) {
+      this.speech.toast(`Nothing was copied: ${/** @type {Error} */ (error).message}`, "bad");
+    }
+  }
+
+  /**
+   * An archive of the original files, or of sidecars.
+   * @param {number[]} items
+   * @param {"files" | "xmp"} what
+   */
+  async download(items, what = "files") {
+    try {
+      const { key, files } = await this.api.download(items, what);
+      saveAs(`/api/downloads/${key}`, `rankloom-${what}.zip`);
+      this.speech.toast(`${count(files, "file")} in one archive`);
+    } catch (error) {
+      this.speech.toast(/** @type {Error} */ (error).message, "bad");
+    }
+  }
+
+  /** @param {number[]} items @param {string} format */
+  async export(items, format) {
+    try {
+      const address = URL.createObjectURL(await this.api.export({ what: "items", format, items }));
+      saveAs(address, `rankloom-items.${format}`);
+      setTimeout(() => URL.revokeObjectURL(address), 10_000);
+    } catch (error) {
+      this.speech.toast(/** @type {Error} */ (error).message, "bad");
+    }
+  }
+}

@@ -1,0 +1,138 @@
+// The bar for what is selected.
+
+import { $, button, focusedName, focusNamed, h, iconButton, put } from "./dom.js";
+import { count } from "./format.js";
+import { isList } from "./query.js";
+import { askAlbum, askName, askTag, openSheet } from "./sheets.js";
+
+/** @import { Organizing } from "./organizing.js" */
+/** @import { Selection } from "./selection.js" */
+/** @import { Api, State, Store } from "./types.js" */
+
+export class SelectionBar {
+  /**
+   * @param {object} parts
+   * @param {Store<State>} parts.store
+   * @param {Api} parts.api
+   * @param {Selection} parts.selection
+   * @param {Organizing} parts.organizing
+   * @param {(items: number[], grade: 0 | 1) => void} parts.mark
+   * @param {(item: number) => void} parts.cover makes an item the cover of the album that is shown
+   * @param {() => void} parts.focusResults
+   */
+  constructor({ store, api, selection, organizing, mark, cover, focusResults }) {
+    this.store = store;
+    this.api = api;
+    this.selection = selection;
+    this.organizing = organizing;
+    this.mark = mark;
+    this.cover = cover;
+    this.root = $("selection");
+    this.root.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => this.key(event));
+    store.watch(["selected", "order"], (state, before) => {
+      const hadFocus = this.root.contains(document.activeElement);
+      if (state.selected !== before.selected || state.selected.size) this.draw(state);
+      if (hadFocus && !state.selected.size) focusResults();
+    });
+  }
+
+  /** The arrows move over the buttons, Escape selects nothing. @param {KeyboardEvent} event */
+  key(event) {
+    const buttons = [...this.root.querySelectorAll("button")];
+    const at = buttons.indexOf(document.activeElement);
+    const next = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: buttons.length - 1 }[event.key];
+    if (event.key === "Escape") this.selection.clear();
+    else if (next !== undefined) buttons.at(next % buttons.length).focus();
+    else return;
+    event.preventDefault();
+  }
+
+  get items() { return [...this.store.state.selected]; }
+
+  /** @param {State} state */
+  draw({ selected, query, readOnly }) {
+    const n = selected.size;
+    document.body.classList.toggle("selecting", n > 0);
+    this.root.hidden = n === 0;
+    if (!n) return;
+    const { organizing } = this;
+    const { album, hidden } = query.filters;
+    /** @param {string} symbol @param {string} text @param {() => void} onclick */
+    const tool = (symbol, text, onclick) =>
+      button(text, { symbol, kind: "quiet", "data-name": symbol, onclick });
+    const focused = focusedName();
+    put(this.root,
+      iconButton("wrong", "Select nothing", { "data-name": "clear", onclick: () => this.selection.clear() }),
+      h("strong", { class: "how-many" }, `${n.toLocaleString("en")} selected`),
+      readOnly || isList(query) ? null : [
+        tool("right", "Right", () => this.mark(this.items, 1)),
+        tool("wrong", "Wrong", () => this.mark(this.items, 0)),
+      ],
+      readOnly ? null : [
+        tool("album", "Album", () => this.askAlbum()), tool("tag", "Tag", () => this.askTag()),
+        tool("star", "Stars", () => this.askStars()),
+      ],
+      album && !readOnly ? [
+        n === 1 ? tool("picture", "Cover", () => this.cover(this.items[0])) : null,
+        tool("undo", "Take out", () => organizing.removeFromAlbum(this.items, album)),
+      ] : null,
+      readOnly ? null : tool("similar", "Concept", () => this.askConcept()),
+      tool("export", "Download", () => organizing.download(this.items)),
+      tool("text", "Export", () => this.askExport()),
+      tool("open", "Copy paths", () => organizing.copyPaths(this.items)),
+      readOnly ? null
+        : tool("hide", hidden ? "Show again" : "Hide", () => organizing.hide(this.items, !hidden)));
+    focusNamed(this.root, focused);
+  }
+
+  askTag(items = this.items) {
+    return askTag(this.api, items.length, (change) => this.organizing.tag(items, change));
+  }
+
+  askAlbum(items = this.items) {
+    return askAlbum(this.api, items.length, {
+      add: (album) => this.organizing.addToAlbum(items, album),
+      make: (name) => this.organizing.makeAlbum(items, name),
+    });
+  }
+
+  askStars(items = this.items) {
+    openSheet(`Stars for ${count(items.length, "item")}`, (close) => h("ul", { class: "choices" },
+      [5, 4, 3, 2, 1, 0].map((stars) => h("li", {}, h("button", {
+        type: "button", class: "link", "aria-label": stars ? count(stars, "star") : "No stars",
+        onclick: () => { close(); this.organizing.rate(items, stars); },
+      }, stars ? "★".repeat(stars) : "No stars")))));
+  }
+
+  askConcept() {
+    const { items } = this;
+    askName(`A concept from ${count(items.length, "example")}`, {
+      label: "Name, e.g. harbour", action: "Make", longest: 60,
+      done: (name) => this.organizing.makeConcept(items, name),
+    });
+  }
+
+  askExport() {
+    const { items, organizing } = this;
+    openSheet(`Export ${count(items.length, "item")}`, (close) => {
+      /** @param {string} text @param {() => void} action */
+      const choice = (text, action) => h("li", {}, h("button", {
+        type: "button", class: "link", onclick: () => { close(); action(); },
+      }, text));
+      return h("ul", { class: "choices" },
+        choice("JSON: what is known of them", () => organizing.export(items, "json")),
+        choice("CSV: the same as a table", () => organizing.export(items, "csv")),
+        choice("XMP: captions, tags and stars as sidecars", () => organizing.download(items, "xmp")));
+    });
+  }
+}
+
+/**
+ * What keys act on: the selection, or the current result.
+ * @param {State} state
+ * @param {number | undefined} current
+ */
+export function chosen({ selected }, current) {
+  if (selected.size) return [...selected];
+  return current === undefined ? [] : [current];
+}

@@ -1,0 +1,130 @@
+// One result in the grid: its picture, its mark, what can be done with it.
+
+import { thumbnail } from "./addresses.js";
+import { h, icon, put } from "./dom.js";
+import { clock, date, matchedLine, number } from "./format.js";
+import { isRight, isWrong } from "./marking.js";
+
+/** @import { Hit, State } from "./types.js" */
+/**
+ * @typedef {object} Size
+ * @property {number} width
+ * @property {number} height of the picture
+ * @property {number} best the score that fills the meter
+ * @property {number} step how many places it moved up
+ */
+
+/** @type {Map<boolean, HTMLElement>} */
+const patterns = new Map();
+
+/** @type {boolean | undefined} */
+let hovers;
+
+/**
+ * Whether pictures can be dragged; with a finger, holding one selects it. Asked once: it makes styles anew.
+ */
+function draggable() {
+  hovers ??= matchMedia("(hover: hover)").matches;
+  return hovers;
+}
+
+/** What every tile is made of; made once and copied. @param {boolean} readOnly */
+function pattern(readOnly) {
+  /** @param {string} name @param {string} text */
+  const act = (name, text) => h("button", {
+    type: "button", tabindex: "-1", class: `act ${name}`, "data-act": name, "aria-label": text, title: text,
+  }, icon(name));
+  const made = patterns.get(readOnly) ?? h("div", { class: "tile", role: "gridcell" },
+    h("div", { class: "frame" },
+      h("img", { alt: "", decoding: "async", draggable: "false" }),
+      h("span", { class: "stamp" }),
+      act("select", "Select"),
+      h("div", { class: "acts" },
+        readOnly ? null : [act("right", "Right"), act("wrong", "Wrong")],
+        h("span", { class: "spring" }), act("similar", "More like this"), act("why", "Why here"))),
+    h("div", { class: "meter" }, h("i", {})),
+    h("div", { class: "caption" },
+      h("div", { class: "name" }),
+      h("div", { class: "facts" },
+        h("span", {}), h("span", { class: "when" }), h("span", { class: "score" }))));
+  patterns.set(readOnly, made);
+  return /** @type {HTMLElement} */ (made.cloneNode(true));
+}
+
+/** The place of a result that is still on its way. @param {number} index @param {Size} size */
+export function waitingTile(index, { width, height }) {
+  const tile = h("div", { class: "tile waiting", role: "gridcell", "data-index": index, tabindex: "-1" },
+    h("div", { class: "frame", style: { height: `${height}px` } }));
+  tile.setAttribute("aria-label", `Item ${index + 1}, loading`);
+  tile.style.width = `${width}px`;
+  return tile;
+}
+
+/** @param {State} state @param {Hit} hit @param {number} index @param {Size} size */
+export function makeTile(state, hit, index, { width, height, best, step }) {
+  const tile = pattern(state.readOnly);
+  const [frame, meter, caption] = /** @type {any} */ (tile.children);
+  const [picture, , select] = frame.children;
+  tile.style.width = `${width}px`;
+  tile.dataset.index = String(index);
+  tile.dataset.id = String(hit.id);
+  tile.draggable = draggable();
+  frame.style.height = `${height}px`;
+  picture.src = thumbnail(hit.id);
+  if (hit.kind === "shot") {
+    frame.insertBefore(h("span", { class: "badge" }, icon("play"), clock(hit.end - hit.start)), select);
+  }
+  if (hit.stars) frame.insertBefore(h("span", { class: "stars-badge" }, "★".repeat(hit.stars)), select);
+  if (step) frame.insertBefore(moved(step), select);
+  meter.firstChild.style.width = `${Math.max(0, Math.min(100, (100 * hit.score) / best))}%`;
+  caption.firstChild.textContent = hit.matched ? matchedLine(hit.matched) : hit.caption || hit.name;
+  tile.classList.toggle("by-looks", hit.literal === false && state.answer?.literal !== 0);
+  const [rank, when, score] = caption.lastChild.children;
+  rank.textContent = hit.rank;
+  when.textContent = date(hit.taken);
+  score.textContent = state.order.byDate ? "" : number(hit.score);
+  drawState(state, tile, hit);
+  return tile;
+}
+
+/**
+ * Show the mark of a tile, and whether it is selected.
+ * @param {State} state
+ * @param {HTMLElement} tile
+ * @param {Hit} hit
+ */
+export function drawState(state, tile, hit) {
+  const right = isRight(state, hit.id), wrong = isWrong(state, hit.id), selected = state.selected.has(hit.id);
+  tile.classList.toggle("is-right", right);
+  tile.classList.toggle("is-wrong", wrong);
+  tile.classList.toggle("is-selected", selected);
+  tile.setAttribute("aria-selected", String(selected));
+  tile.setAttribute("aria-label", described(state, hit));
+  tile.querySelector(".act.select")?.setAttribute("aria-pressed", String(selected));
+  const stamp = tile.querySelector(".stamp");
+  if (stamp && (right || wrong)) put(stamp, icon(wrong ? "wrong" : "right"));
+  if (state.readOnly) return;
+  tile.querySelector(".act.right")?.setAttribute("aria-pressed", String(right));
+  tile.querySelector(".act.wrong")?.setAttribute("aria-pressed", String(wrong));
+}
+
+/** @param {number} step */
+function moved(step) {
+  const up = step > 0;
+  return h("span", { class: `moved ${up ? "up" : "down"}` }, `${up ? "↑" : "↓"} ${Math.abs(step)}`);
+}
+
+/** A result in words. @param {State} state @param {Hit} hit */
+function described(state, hit) {
+  const what = state.order.byDate ? "Item" : "Result";
+  const parts = [`${what} ${hit.rank} of ${state.total}`, hit.caption || hit.name];
+  if (hit.kind === "shot") parts.push(`video shot of ${Math.round(hit.end - hit.start)} seconds`);
+  if (hit.matched) parts.push(matchedLine(hit.matched));
+  if (hit.taken) parts.push(date(hit.taken));
+  if (hit.stars) parts.push(`${hit.stars} of 5 stars`);
+  if (hit.literal === false) parts.push("a guess by looks");
+  if (!state.order.byDate) parts.push(`score ${number(hit.score)}`);
+  if (isRight(state, hit.id)) parts.push("marked right");
+  if (isWrong(state, hit.id)) parts.push("marked wrong");
+  return parts.join(", ");
+}
