@@ -300,3 +300,27 @@ def test_pushing_is_near_to_the_solution(seed):
     np.testing.assert_allclose(g, exact, atol=0.01 * exact.max())
     assert (g <= exact + 1e-12).all()
     assert graph.diffuse_nearby(np.zeros(400))[1].max() == 0
+
+
+def test_an_index_by_faiss_is_kept_and_made_again_if_damaged(changing):
+    pytest.importorskip("faiss")
+    exact = Engine(changing, index="exact").search(like(5), 20, PLAIN)
+    engine = Engine(changing, index="faiss")
+    assert ids(engine.search(like(5), 20, PLAIN)) == ids(exact)
+    (file,) = changing.folder.glob("semantic-*.faiss")
+    before = file.stat().st_mtime_ns
+    assert ids(Engine(changing, index="faiss").search(like(5), 20, PLAIN)) == ids(exact)
+    assert file.stat().st_mtime_ns == before
+    fill(changing, {name: rows[:4] for name, rows in described(N).items()}, N + 1)
+    assert N + 1 in ids(engine.search(like(1), 3, PLAIN))
+    file.write_bytes(file.read_bytes()[:100])
+    assert ids(Engine(changing, index="faiss").search(like(5), 20, PLAIN)) == ids(exact)
+
+
+def test_an_index_by_faiss_needs_the_semantic_descriptor(tmp_path):
+    pytest.importorskip("faiss")
+    with Collection(tmp_path / "c", create=True) as collection:
+        fill(collection, {"gist": described(30)["gist"]})
+        store_derived(collection)
+        with pytest.raises(ValueError, match="which this collection has no vectors of"):
+            Engine(collection, index="faiss").search(like(5))
