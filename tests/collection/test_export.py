@@ -83,7 +83,6 @@ def test_marks_of_the_shell_come_back(folder, tmp_path):
 
 def test_marks_of_the_page_come_back(folder, tmp_path):
     with client(folder) as web:
-        web.get("/")  # the cookie of this user
         for text in TEXTS:
             marks = [{"item": 1, "grade": 0}, {"item": 1, "grade": 1}, {"item": 2, "grade": 0}]
             assert web.post("/api/feedback", json={"query": {"text": text}, "marks": marks}).status_code == 200
@@ -152,7 +151,6 @@ def test_no_text_is_a_formula(pictures, tmp_path):
         export_marks(collection, tmp_path / "marks.csv")
     files = {name: (tmp_path / name).read_text(encoding="utf-8") for name in ("items.csv", "items.tsv", "marks.csv")}
     with client(tmp_path / "c") as web:
-        web.get("/")  # the cookie of this user
         web.post("/api/feedback", json={"query": {"text": "=1+1 boat"}, "marks": [{"item": 1}]})
         files["page marks"] = web.post("/api/export", json={"what": "marks", "format": "csv"}).text
         files["page results"] = web.post("/api/export", json={"query": {"text": "boat"}, "format": "csv"}).text
