@@ -187,7 +187,8 @@ def export(
     """Write the items of a collection to OUTPUT (.csv, .tsv or .parquet), its marks, or sidecars of its files.
 
     Marks go to a table with a column for the user if OUTPUT ends so, else to TREC qrels, which `feedback --import`
-    takes in. TREC qrels have one grade per query and item: where several users judged the same, choose one.
+    takes in. TREC qrels have one grade per query and item: where several users judged the same, the one that most gave,
+    of equally many the latest; or that of --user.
 
     \b
     Example:
@@ -211,13 +212,23 @@ def export(
             count = export_items(opened, output)
             emit({"items": count, "output": output}) if as_json else say(f"{count:,} items -> {output}")
             return
-        count, left_out = export_marks(opened, output, user)
+        exported = export_marks(opened, output, user)
     if as_json:
-        emit({"marks": count, "left_out": left_out, "output": output})
-        return
-    say(f"{count:,} marks -> {output}")
-    if left_out:
-        say(f"{left_out:,} preferences left out, as TREC qrels have grades only; a .csv file has them", err=True)
+        counts = {"left_out": exported.left_out, "merged": exported.merged, "disputed": exported.disputed}
+        emit({"marks": exported.written, **counts, "output": output})
+    else:
+        say(f"{exported.written:,} marks -> {output}")
+    if exported.left_out:
+        say(
+            f"{exported.left_out:,} preferences left out, as TREC qrels have grades only; a .csv file has them",
+            err=True,
+        )
+    if exported.merged:
+        say(
+            f"{exported.merged:,} of these are merged from several users, who differ on {exported.disputed:,}: "
+            "the grade that most gave, of equally many the latest; --user NAME takes one user, a .csv file has all",
+            err=True,
+        )
 
 
 def _export_sidecars(collection: str | None, output: str | None, as_json: bool) -> None:
