@@ -539,5 +539,5 @@ def test_the_demonstration(tmp_path):
         assert Engine(opened).marks() == []  # taken back
         assert Engine(opened).graph_ready
     again = rankloom("demo", "--no-serve", "--folder", tmp_path).stdout
-    assert again.splitlines()[3:] == said.splitlines()[3:]  # below the seconds that it took
+    assert again.splitlines()[4:] == said.splitlines()[4:]  # below the seconds that it took
     fails("demo", "--no-serve", "--folder", tmp_path, "--pictures", 3, says="is not in the range", code=2)
