@@ -1,6 +1,8 @@
 # Two commands for a newcomer: `make demo` and `make test`. Both set up .venv on first use.
 PYTHON ?= python3
 BIN := .venv/bin
+# Where there is no terminal, a line for each package says that it goes on.
+INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar off $(shell [ -t 2 ] && echo --quiet)
 PYTEST := $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 NUMERICAL := tests/rankers tests/reranking tests/descriptors tests/experts $(patsubst %,tests/%.py,concepts/test_bagging \
   engine/test_graphs engine/test_index engine/test_learning engine/test_neighbors evaluation/test_metrics)
@@ -66,16 +68,19 @@ hostile: .venv/.test
 
 .venv/.runtime: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Rankloom needs Python 3.11 or newer; name one with: make PYTHON=python3.12 ...")'
+	@echo "Installing Rankloom and what it needs into .venv, which takes some minutes."
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(INSTALL) --editable .
 	touch $@
 
 .venv/.test: .venv/.runtime
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@echo "Installing what the tests need."
+	$(INSTALL) --editable '.[test]'
 	touch $@
 
 .venv/.bench: .venv/.test
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	@echo "Installing what the benchmarks are measured against."
+	$(INSTALL) --editable '.[bench]'
 	touch $@
 
 clean:

@@ -71,6 +71,7 @@ class Server:
             "--port",
             str(self.port),
             "--quiet",
+            "--profiles",
         ]
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
         began = time.monotonic()

@@ -144,7 +144,7 @@ def own_folder(tmp_path):
 
 @pytest.fixture
 def own(own_folder):
-    """A client of a server of `own_folder`, with the cookie of a user."""
+    """A client of a server of `own_folder`, with the cookie of a browser."""
     with client(own_folder) as opened:
         opened.get("/")
         yield opened

@@ -181,6 +181,30 @@ def test_marks_are_written_and_taken_in(place, original, tmp_path):
     assert {one.user for one in second} == {"them"}
 
 
+def test_the_owner_takes_over_what_a_profile_marked(place, original, tmp_path):
+    here = ("-c", place)
+    rankloom("feedback", "red", *here, "--right", 5, "--wrong", 6)
+    rankloom("feedback", "boat", *here, "--right", 7, "--wrong", 9, "--user", "phone")
+    assert [one["user"] for one in records("feedback", *here, "--list")] == ["", "", "phone", "phone"]
+    assert [one["item"] for one in records("feedback", *here, "--list", "--user", "phone")] == [7, 9]
+    assert [one["item"] for one in records("feedback", *here, "--list", "--user", "")] == [5, 6]
+    listed = rankloom("feedback", *here, "--list").stdout
+    assert "phone" in listed
+    assert "(owner)" in listed
+    assert rankloom("feedback", *here).stdout == "2 active marks\n"
+    said = rankloom("feedback", *here, "--adopt", "phone").stdout
+    assert said == "2 marks and 0 saved searches of phone are yours now\n4 active marks\n"
+    assert "(owner)" not in rankloom("feedback", *here, "--list").stdout
+    fails("feedback", *here, "--adopt", "phone", says="no profile 'phone' has marks")
+    fails("feedback", *here, "--adopt", "phone", "--user", "me", says="--adopt goes without --user", code=2)
+    with copied(original, tmp_path / "twin") as other:
+        engine = Engine(other)
+        engine.feedback(Query("red"), [(5, 1.0), (6, 0.0)])
+        engine.feedback(Query("boat"), [(7, 1.0), (9, 0.0)])
+        expected = engine.weights
+    assert python(place, lambda engine: engine.weights) == expected
+
+
 def test_bad_feedback(place, tmp_path):
     here = ("-c", place)
     fails("feedback", *here, "--right", 5, says="say which query the marks are for")
@@ -515,5 +539,5 @@ def test_the_demonstration(tmp_path):
         assert Engine(opened).marks() == []  # taken back
         assert Engine(opened).graph_ready
     again = rankloom("demo", "--no-serve", "--folder", tmp_path).stdout
-    assert again.splitlines()[3:] == said.splitlines()[3:]  # below the seconds that it took
+    assert again.splitlines()[4:] == said.splitlines()[4:]  # below the seconds that it took
     fails("demo", "--no-serve", "--folder", tmp_path, "--pictures", 3, says="is not in the range", code=2)

@@ -6,6 +6,7 @@ import logging
 import re
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -42,11 +43,34 @@ def test_lines_are_few_when_it_is_fast_and_come_when_it_is_slow():
     assert lines == ["file 5", "file 10"]
 
 
+def test_what_takes_long_without_a_step_is_said_again():
+    now, lines = [0.0], []
+    shown = Lines(lines.append, lambda: now[0], "looking for files")
+    for now[0] in range(26):
+        shown.remind()
+    shown.update(0, 9, "describing")
+    for now[0] in range(26, 46):
+        shown.remind()
+    assert lines == [
+        "looking for files (for 10 s)", "looking for files (for 20 s)", "0 of 9: describing",
+        "0 of 9: describing (for 10 s)", "0 of 9: describing (for 20 s)",
+    ]  # fmt: skip
+
+
+def test_reminders_end_with_the_work():
+    def reminding():
+        return [thread for thread in threading.enumerate() if thread.name == "rankloom progress"]
+
+    with Lines(print, text="searching").reminding():
+        assert len(reminding()) == 1
+    assert reminding() == []
+
+
 @pytest.mark.slow
 def test_a_long_command_without_a_terminal_says_how_far_it_is(tmp_path):
     code = (
         "import sys\nfrom rankloom.cli import _output, main\n"
-        "_output.Lines.OFTEN = 0.0  # as if every step took long\n"
+        "_output.Lines.OFTEN, _output.Lines.SILENT = 0.0, 1e9  # as if every step took long, but not too long\n"
         "main(['sample', sys.argv[1], '--pictures', '10', '--videos', '0', '--json'])"
     )
     ran = subprocess.run([sys.executable, "-c", code, str(tmp_path / "s")], capture_output=True, text=True, check=True)

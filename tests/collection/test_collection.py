@@ -467,7 +467,7 @@ def test_export(collection, tmp_path):
     import pyarrow.parquet
 
     assert pyarrow.parquet.read_table(tmp_path / "items.parquet").num_rows == 8
-    assert export_marks(collection, tmp_path / "qrels.txt") == (2, 0)
+    assert export_marks(collection, tmp_path / "qrels.txt") == (2, 0, 0, 0)
     assert [(one.qid, one.id, one.grade) for one in read_qrels(tmp_path / "qrels.txt")] == [
         ("boat", "2", 0.0), ("boat", "5", 2.0),
     ]  # fmt: skip

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 import shutil
 
 import pytest
 import pytrec_eval
 
-from rankloom.collection import Captions, Collection, Mark, export_items, export_marks, index
+from rankloom.collection import Captions, Collection, Mark, add_marks, export_items, export_marks, index
 from rankloom.collection.export import csv_text
 from rankloom.collection.query import Query
 from rankloom.datasets.trec import qid_from_trec, qid_to_trec, read_qrels, read_run
@@ -83,7 +84,6 @@ def test_marks_of_the_shell_come_back(folder, tmp_path):
 
 def test_marks_of_the_page_come_back(folder, tmp_path):
     with client(folder) as web:
-        web.get("/")  # the cookie of this user
         for text in TEXTS:
             marks = [{"item": 1, "grade": 0}, {"item": 1, "grade": 1}, {"item": 2, "grade": 0}]
             assert web.post("/api/feedback", json={"query": {"text": text}, "marks": marks}).status_code == 200
@@ -121,10 +121,13 @@ def test_two_users_who_judge_one_item(folder, tmp_path):
         engine = Engine(collection)
         engine.feedback(Query("boat"), [Mark(1, 1.0), Mark(2, 0.0)], "anna")
         engine.feedback(Query("boat"), [Mark(1, 0.0), Mark(3, 1.0, 4)], "bert")
-    ran = rankloom("export", tmp_path / "qrels.txt", "--marks", "-c", folder, code=1)
-    assert "judged by several users for 'boat'" in ran.stderr
-    assert "choose one of 'anna', 'bert' with --user" in ran.stderr
-    assert not (tmp_path / "qrels.txt").exists()
+    ran = rankloom("export", tmp_path / "qrels.txt", "--marks", "-c", folder)
+    assert [(qrel.id, qrel.grade) for qrel in read_qrels(tmp_path / "qrels.txt")] == [("1", 0.0), ("2", 0.0)]
+    assert ran.stdout == f"2 marks -> {tmp_path / 'qrels.txt'}\n"
+    assert "1 of these are merged from several users, who differ on 1: the grade that most gave" in ran.stderr
+    ran = rankloom("export", tmp_path / "qrels.txt", "--marks", "--json", "-c", folder)
+    counts = {"marks": 2, "left_out": 1, "merged": 1, "disputed": 1}
+    assert json.loads(ran.stdout) == {**counts, "output": str(tmp_path / "qrels.txt")}
     rankloom("export", tmp_path / "anna.txt", "--marks", "--user", "anna", "-c", folder)
     assert [(qrel.id, qrel.grade) for qrel in read_qrels(tmp_path / "anna.txt")] == [("1", 1.0), ("2", 0.0)]
     ran = rankloom("export", tmp_path / "bert.txt", "--marks", "--user", "bert", "-c", folder)
@@ -136,6 +139,26 @@ def test_two_users_who_judge_one_item(folder, tmp_path):
         ("anna", "1", "1.0", ""), ("anna", "2", "0.0", ""), ("bert", "1", "0.0", ""), ("bert", "3", "1.0", "4"),
     ]  # fmt: skip
     rankloom("export", tmp_path / "items.csv", "--user", "anna", "-c", folder, code=2)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ([("a", 1.0), ("b", 1.0), ("c", 0.0)], 1.0),  # two of three
+        ([("a", 1.0), ("b", 0.0)], 0.0),  # the latest of two that are equally frequent
+        ([("a", 2.0), ("b", 0.0), ("c", 1.0), ("c", 2.0)], 2.0),  # a user has one vote, the last
+        ([("a", 2.0), ("b", 2.0), ("c", 0.0), ("", 0.0), ("d", 1.0)], 0.0),  # the latest of the most frequent
+    ],
+)
+def test_the_grade_of_most_users(folder, tmp_path, given, expected):
+    with Collection(folder) as collection:
+        for user, grade in given:
+            add_marks(collection, "boat", [Mark(1, grade)], user)
+        counts = export_marks(collection, tmp_path / "qrels.txt")
+        alone = export_marks(collection, tmp_path / "one.txt", "a")
+    assert read_qrels(tmp_path / "qrels.txt") == [("boat", "1", expected)]
+    assert counts == (1, 0, 1, 1)
+    assert alone == (1, 0, 0, 0)
 
 
 @pytest.mark.slow
@@ -152,7 +175,6 @@ def test_no_text_is_a_formula(pictures, tmp_path):
         export_marks(collection, tmp_path / "marks.csv")
     files = {name: (tmp_path / name).read_text(encoding="utf-8") for name in ("items.csv", "items.tsv", "marks.csv")}
     with client(tmp_path / "c") as web:
-        web.get("/")  # the cookie of this user
         web.post("/api/feedback", json={"query": {"text": "=1+1 boat"}, "marks": [{"item": 1}]})
         files["page marks"] = web.post("/api/export", json={"what": "marks", "format": "csv"}).text
         files["page results"] = web.post("/api/export", json={"query": {"text": "boat"}, "format": "csv"}).text

@@ -57,7 +57,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def served(folder, browser):
-    found = Served(folder, "--quiet")
+    found = Served(folder, "--quiet", "--profiles")
     yield found
     assert found.stop() == 0
 

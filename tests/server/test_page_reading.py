@@ -29,7 +29,7 @@ def served(tmp_path_factory, browser):  # noqa: F811
         db.execute(
             "INSERT INTO boxes (item, kind, \"left\", top, width, height, score) VALUES (1, 'face', .5, .5, .2, .3, .9)"
         )
-    found = Served(folder, "--quiet")
+    found = Served(folder, "--quiet", "--profiles")
     yield found
     assert found.stop() == 0
 

@@ -17,7 +17,9 @@ from click.testing import CliRunner
 from PIL import Image
 
 from rankloom.cli import main
-from rankloom.collection import Collection
+from rankloom.collection import Collection, Mark, add_marks
+from rankloom.collection.profiles import profiles
+from rankloom.collection.query import Query
 from rankloom.engine import Engine
 from rankloom.server import ServerSettings
 from rankloom.server.guard import HEADERS, READING
@@ -62,7 +64,7 @@ def test_search_by_words(web):
 
 def test_what_is_written_by_hand_is_what_the_models_say(own):
     ok(own.post("/api/feedback", json={"query": WORDS, "marks": [{"item": 1}, {"item": 2, "grade": 0.5}]}))
-    context, user = own.app.state.context, own.cookies["rankloom_user"]
+    context, user = own.app.state.context, ""
     example, fields = {"examples": [{"item": 3}]}, ("total", "cutoff", "diffused", "marks", "learning", "literal")
     for query, options in (
         (WORDS, {"explain": True, "collapse": True}),
@@ -161,18 +163,36 @@ def test_marks_are_followed_and_taken_back(own):
     assert ok(own.post("/api/undo", json={"query": query}))["undone"] is None
 
 
-def test_users_have_their_own_marks(own):
-    search(own)
-    mine = search(own)["hits"][0]["id"]
-    number = ok(own.post("/api/feedback", json={"query": WORDS, "marks": [{"item": mine}]}))["ids"][0]
-    cookies = dict(own.cookies)
-    own.cookies.clear()
-    assert ok(own.post("/api/marks", json={})) == []
-    refused(own.post("/api/undo", json={"mark": number}), 404)
-    assert search(own)["hits"][0]["mark"] is None
-    own.cookies.clear()
-    own.cookies.update(cookies)
-    assert len(ok(own.post("/api/marks", json={}))) == 1
+def test_all_browsers_and_the_shell_share_what_is_marked_and_saved(own, own_folder):
+    first, second = (hit["id"] for hit in search(own)["hits"][:2])
+    number = ok(own.post("/api/feedback", json={"query": WORDS, "marks": [{"item": first}]}))["ids"][0]
+    ok(own.post("/api/saved", json={"name": "towers", "query": WORDS}))
+    own.cookies.clear()  # another browser
+    assert {hit["id"]: hit["mark"] for hit in search(own)["hits"]}[first] == 1.0
+    assert [mark["id"] for mark in ok(own.post("/api/marks", json={}))] == [number]
+    assert [one["name"] for one in ok(own.get("/api/saved"))] == ["towers"]
+    with Collection(own_folder) as shell:
+        Engine(shell).feedback(Query(WORDS["text"]), [Mark(second, 0.0)])
+        assert [mark.user for mark in Engine(shell).marks()] == ["", ""]
+    assert [mark["item"] for mark in ok(own.post("/api/marks", json={"query": WORDS}))] == [second, first]
+    assert ok(own.post("/api/undo", json={"mark": number}))["undone"] == number
+
+
+def test_profiles_have_their_own_marks_and_searches(own_folder):
+    with client(own_folder, profiles=True) as own:
+        mine = search(own)["hits"][0]["id"]
+        number = ok(own.post("/api/feedback", json={"query": WORDS, "marks": [{"item": mine}]}))["ids"][0]
+        ok(own.post("/api/saved", json={"name": "towers", "query": WORDS}))
+        cookies = dict(own.cookies)
+        own.cookies.clear()
+        assert ok(own.post("/api/marks", json={})) == ok(own.get("/api/saved")) == []
+        refused(own.post("/api/undo", json={"mark": number}), 404)
+        assert search(own)["hits"][0]["mark"] is None
+        own.cookies.clear()
+        own.cookies.update(cookies)
+        assert len(ok(own.post("/api/marks", json={}))) == len(ok(own.get("/api/saved"))) == 1
+        with Collection(own_folder) as shell:
+            assert profiles(shell) == [(cookies["rankloom_user"], 1, 1)]
 
 
 def test_prefer_and_suggest(own):
@@ -265,16 +285,10 @@ def test_concepts(own):
 def test_saved_searches(own):
     folder = next(name for name in ok(own.get("/api/collection"))["folders"] if "/" in name)
     query = {"text": "sea", "examples": [{"item": 3, "weight": -1.0}], "filters": {"folder": folder}}
-    search(own)  # the cookie of this user
     saved = ok(own.post("/api/saved", json={"name": "by the sea 2", "query": query}))
     assert saved[0]["query"] == query
     assert search(own, saved[0]["query"])["total"] >= 0
     assert ok(own.get("/api/saved"))[0]["name"] == "by the sea 2"
-    cookies = dict(own.cookies)
-    own.cookies.clear()
-    assert ok(own.get("/api/saved")) == []
-    own.cookies.clear()
-    own.cookies.update(cookies)
     assert ok(own.delete("/api/saved/by%20the%20sea%202")) == []
     refused(own.delete("/api/saved/nothing"), 404)
 
@@ -641,6 +655,8 @@ def test_too_many_searches_are_told_to_wait(folder):
 @pytest.mark.slow
 def test_a_stop_finishes_writes(tmp_path):
     folder = copied(tmp_path / "c")
+    with Collection(folder) as collection:
+        add_marks(collection, "boat", [Mark(1)], "a phone")
     served = Served(folder)
     told: list[int] = []
 
@@ -667,6 +683,7 @@ def test_a_stop_finishes_writes(tmp_path):
     assert set(told) <= stored
     line = re.compile(r"^\S+ \S+ 127\.0\.0\.1 POST /api/feedback 200 [\d.]+ ms$")
     assert sum(bool(line.match(one.strip())) for one in served.log) >= len(told)
+    assert [one for one in served.log if one.startswith("1 marks and 0 saved searches of other profiles (a phone) are")]
 
 
 def test_limits_are_generous_by_default():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import threading
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -121,20 +122,50 @@ class Lines:
     ----------
     write : takes a line.
     clock : the time in seconds.
+    text : what is done at first.
     """
 
     OFTEN, RARELY = 1.0, 5.0  # seconds between two lines: at least, and at most while something happens
+    SILENT = 10.0  # seconds after which is said what still goes on
 
-    def __init__(self, write: Callable[[str], None], clock: Callable[[], float] = monotonic):
+    def __init__(self, write: Callable[[str], None], clock: Callable[[], float] = monotonic, text: str = ""):
         self.write, self.clock = write, clock
         self._last, self._tenth = clock(), 0
+        self._doing, self._since = text, clock()
+        self._lock = threading.Lock()
 
     def update(self, done: int, total: int, text: str) -> None:
         """Say how far it is, if it is time."""
-        waited, tenth = self.clock() - self._last, 10 * done // total if total else 0
-        if waited >= self.RARELY or (waited >= self.OFTEN and tenth != self._tenth):
-            self._last, self._tenth = self.clock(), tenth
-            self.write(f"{done:,} of {total:,}: {text}" if total else text)
+        with self._lock:
+            self._doing, self._since = f"{done:,} of {total:,}: {text}" if total else text, self.clock()
+            waited, tenth = self.clock() - self._last, 10 * done // total if total else 0
+            if waited >= self.RARELY or (waited >= self.OFTEN and tenth != self._tenth):
+                self._last, self._tenth = self.clock(), tenth
+                self.write(self._doing)
+
+    def remind(self) -> None:
+        """Say what still goes on, if nothing was said for long."""
+        with self._lock:
+            if self.clock() - self._last >= self.SILENT:
+                self._last = self.clock()
+                self.write(f"{self._doing} (for {self.clock() - self._since:.0f} s)")
+
+    @contextmanager
+    def reminding(self) -> Iterator[None]:
+        """Look every second whether to remind, by a thread."""
+        ended = threading.Event()
+
+        def look() -> None:
+            while not ended.wait(1.0):
+                self.remind()
+
+        thread = threading.Thread(target=look, name="rankloom progress", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
 
 
 @contextmanager
@@ -144,7 +175,9 @@ def file_progress(text: str = "looking for files") -> Iterator[Update]:
 
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield Lines(lambda line: say(line, err=True)).update
+        lines = Lines(lambda line: say(line, err=True), text=text)
+        with lines.reminding():
+            yield lines.update
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
     from rich.text import Text

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,7 +11,7 @@ from rankloom.cli._options import InputFile, collection_folder, collection_optio
 from rankloom.cli._output import emit, file_progress, say, table
 
 if TYPE_CHECKING:
-    from rankloom.collection import IndexReport
+    from rankloom.collection import Collection, IndexReport
 
 
 @click.command()
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 @click.option("--reread", is_flag=True, help="Read text, speech and faces also from files described without.")
 @click.option("--forget-missing", is_flag=True, help="Take files of empty and missing folders for deleted.")
 @click.option("--no-neighbours", "no_neighbors", is_flag=True, help="Leave the neighbour graph as it is.")
+@click.option("--watch", "watched", is_flag=True, help="Then follow every change of the files, until Ctrl-C.")
 @json_option
 def index(
     paths: tuple[str, ...],
@@ -46,6 +48,7 @@ def index(
     reread: bool,
     forget_missing: bool,
     no_neighbors: bool,
+    watched: bool,
     as_json: bool,
 ) -> None:
     """Describe the pictures and videos under PATHS, or bring a collection up to date.
@@ -58,41 +61,82 @@ def index(
     With the extras ocr and speech, text in pictures and speech in videos are read too. Files that were described before
     an extra was installed are left alone until you say --reread.
 
+    With --watch (the extra watch) it goes on until Ctrl-C and indexes what changes; files that are being written are
+    left alone until they are complete.
+
     \b
     Example:
       rankloom index ~/Pictures
       rankloom index photos/ -c photos.rankloom --captions captions.csv --preset full
       rankloom index --reread --no-speech
+      rankloom index ~/Pictures --watch
     """
     from rankloom.collection import Captions, Collection
+    from rankloom.collection.watching import check_watching
+
+    if watched:
+        check_watching()
+    options = {
+        "preset": preset, "descriptors": descriptors, "workers": workers, "retry": retry, "ocr": ocr, "speech": speech,
+        "reread": reread, "forget_missing": forget_missing,
+        "captions": None if captions is None else Captions(captions, path_column, text_column),
+    }  # fmt: skip
+    with Collection(collection_folder(collection), create=bool(paths)) as opened:
+
+        def update(again: bool = False, **others: Any) -> None:
+            report = _index(opened, paths, options | others, neighbors=not no_neighbors)
+            if not again or _did_something(report):
+                _show_report(report, str(opened.folder), captions is not None, as_json=as_json)
+
+        if watched:
+            _watch(opened, paths, update)
+        else:
+            update()
+
+
+def _index(opened: Collection, paths: Sequence[str], options: Mapping[str, Any], *, neighbors: bool) -> IndexReport:
+    """Index once, and find the neighbours of what is new."""
     from rankloom.collection import index as run
     from rankloom.collection.collection import NEIGHBORS
 
-    table_of_captions = None if captions is None else Captions(captions, path_column, text_column)
-    with Collection(collection_folder(collection), create=bool(paths)) as opened:
-        try:
-            with file_progress() as update:
-                report = run(
-                    opened, paths, preset=preset, descriptors=descriptors, captions=table_of_captions,
-                    workers=workers, retry=retry, forget_missing=forget_missing, ocr=ocr, speech=speech, reread=reread,
-                    progress=update,
-                )  # fmt: skip
-                changed = report.items or report.removed or report.followed or report.captions
-                if not no_neighbors and len(opened) and (changed or not (opened.folder / NEIGHBORS).is_file()):
-                    from rankloom.engine import Engine
+    try:
+        with file_progress() as update:
+            report = run(opened, paths, **options, progress=update)
+            changed = report.items or report.removed or report.followed or report.captions
+            if neighbors and len(opened) and (changed or not (opened.folder / NEIGHBORS).is_file()):
+                from rankloom.engine import Engine
 
-                    Engine(opened).refresh(update)
-        except KeyboardInterrupt:
-            raise click.ClickException(
-                f"stopped; {len(opened):,} items are stored, run the same command to go on"
-            ) from None
-        if as_json:
-            emit({"collection": str(opened.folder), **vars(report)})
-        else:
-            _show_report(report, str(opened.folder), captions is not None)
+                Engine(opened).refresh(update)
+    except KeyboardInterrupt:
+        raise click.ClickException(
+            f"stopped; {len(opened):,} items are stored, run the same command to go on"
+        ) from None
+    return report
 
 
-def _show_report(report: IndexReport, folder: str, with_captions: bool) -> None:
+def _watch(opened: Collection, paths: Sequence[str], update: Callable[..., None]) -> None:
+    """Index, and again whenever files have changed and are written to the end; Ctrl-C ends it."""
+    from rankloom.collection.overview import indexed_roots
+    from rankloom.collection.watching import watch
+
+    settled = watch(paths or indexed_roots(opened), opened.folder)
+    try:
+        update(leave=next(settled))
+        say("watching for changes (Ctrl-C stops it)", err=True)
+        for unfinished in settled:
+            update(again=True, leave=unfinished, retry=False, reread=False)
+    except KeyboardInterrupt:
+        say("stopped watching", err=True)
+
+
+def _did_something(report: IndexReport) -> bool:
+    return any((report.stored, report.followed, report.removed, report.failed, report.away))
+
+
+def _show_report(report: IndexReport, folder: str, with_captions: bool, *, as_json: bool) -> None:
+    if as_json:
+        emit({"collection": folder, **vars(report)})
+        return
     say(
         f"{report.stored:,} files described ({report.items:,} items), {report.followed:,} known under another "
         f"name, {report.removed:,} gone, {report.unchanged:,} unchanged, {report.failed:,} could not be read; "
@@ -187,7 +231,8 @@ def export(
     """Write the items of a collection to OUTPUT (.csv, .tsv or .parquet), its marks, or sidecars of its files.
 
     Marks go to a table with a column for the user if OUTPUT ends so, else to TREC qrels, which `feedback --import`
-    takes in. TREC qrels have one grade per query and item: where several users judged the same, choose one.
+    takes in. TREC qrels have one grade per query and item: where several users judged the same, the one that most gave,
+    of equally many the latest; or that of --user.
 
     \b
     Example:
@@ -211,13 +256,23 @@ def export(
             count = export_items(opened, output)
             emit({"items": count, "output": output}) if as_json else say(f"{count:,} items -> {output}")
             return
-        count, left_out = export_marks(opened, output, user)
+        exported = export_marks(opened, output, user)
     if as_json:
-        emit({"marks": count, "left_out": left_out, "output": output})
-        return
-    say(f"{count:,} marks -> {output}")
-    if left_out:
-        say(f"{left_out:,} preferences left out, as TREC qrels have grades only; a .csv file has them", err=True)
+        counts = {"left_out": exported.left_out, "merged": exported.merged, "disputed": exported.disputed}
+        emit({"marks": exported.written, **counts, "output": output})
+    else:
+        say(f"{exported.written:,} marks -> {output}")
+    if exported.left_out:
+        say(
+            f"{exported.left_out:,} preferences left out, as TREC qrels have grades only; a .csv file has them",
+            err=True,
+        )
+    if exported.merged:
+        say(
+            f"{exported.merged:,} of these are merged from several users, who differ on {exported.disputed:,}: "
+            "the grade that most gave, of equally many the latest; --user NAME takes one user, a .csv file has all",
+            err=True,
+        )
 
 
 def _export_sidecars(collection: str | None, output: str | None, as_json: bool) -> None:

@@ -43,16 +43,18 @@ def demo(folder: str | None, pictures: int, port: int, serve: bool, seconds: flo
 
     root = Path(folder or f"{collection_folder(None)}-demo")
     shown = root / "pictures"
-    say(f"A sample collection in {root}: {pictures} pictures and four short films, drawn by a program.")
+    say(f"A sample collection in {root}: {pictures} pictures and {_FILMS} short films, drawn by a program.")
     _draw(shown, pictures)
     say("Describing them: colors, textures, shapes, what they show.")
     with Collection(root / "collection", create=True) as collection:
         with file_progress() as update:
             captions = Captions(str(shown / "captions.csv"))
             report = run(collection, [shown], captions=captions, ocr=False, speech=False, progress=update)
+        say(f"{len(collection):,} pictures and shots described in {report.seconds:.0f} s.")
+        say("Finding the nearest neighbours of each, then searching.", "")
+        with file_progress("neighbours") as update:
             engine = Engine(collection)
             engine.refresh(update)
-        say(f"{len(collection):,} pictures and shots described in {report.seconds:.0f} s.", "")
         _show(engine, collection, shown)
         if serve:
             _serve(engine, port, seconds)
@@ -63,9 +65,12 @@ def demo(folder: str | None, pictures: int, port: int, serve: bool, seconds: flo
 def _draw(folder: Path, pictures: int) -> None:
     from rankloom.demo import write_sample
 
-    if not (folder / "labels.csv").is_file():
-        with progress(pictures + _FILMS, "drawing") as advance:
-            write_sample(folder, n_pictures=pictures, n_videos=_FILMS, progress=advance)
+    if (folder / "labels.csv").is_file():
+        say("They are drawn already.")
+        return
+    say("Drawing them.")
+    with progress(pictures + _FILMS, "drawing") as advance:
+        write_sample(folder, n_pictures=pictures, n_videos=_FILMS, progress=advance)
 
 
 def _show(engine: Engine, collection: Collection, folder: Path) -> None:
@@ -115,7 +120,7 @@ def _serve(engine: Engine, port: int, seconds: float | None) -> None:
     from rankloom.server import serve
     from rankloom.server.settings import ServerSettings
 
-    limit = seconds if seconds is not None else None if sys.stdin.isatty() else _UNATTENDED
+    limit = seconds if seconds is not None else None if _attended() else _UNATTENDED
 
     def ready(address: str) -> None:
         say(f"The page is at {address}  Search, press r for right and w for wrong, then n for the new order.")
@@ -129,6 +134,11 @@ def _serve(engine: Engine, port: int, seconds: float | None) -> None:
             timer.start()
 
     serve(engine, ServerSettings(port=port), ready)
+
+
+def _attended() -> bool:
+    """Whether there is a terminal, in which somebody can press Ctrl-C."""
+    return any(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
 
 
 def _own_name() -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,6 +19,10 @@ from rankloom.cli._options import (
 from rankloom.cli._output import emit, say, table
 from rankloom.cli._query import query_options, read_query
 
+if TYPE_CHECKING:
+    from rankloom.collection import StoredMark
+    from rankloom.engine import Engine
+
 
 @click.command()
 @query_options
@@ -28,9 +32,12 @@ from rankloom.cli._query import query_options, read_query
 @click.option("--grade", "grades", multiple=True, metavar="ITEM=GRADE", help="An item with a grade, 0 for wrong.")
 @click.option("--prefer", nargs=2, type=int, metavar="A B", help="Item A answers the query better than item B.")
 @click.option("--undo", is_flag=True, help="Undo the last mark: of the query, or of all if there is none.")
-@click.option("--list", "show", is_flag=True, help="Show the active marks: of the query, or all.")
+@click.option("--list", "show", is_flag=True, help="Show the active marks of all users: of the query, or all.")
 @click.option("--import", "source", type=InputFile, help="Take in judgements, TREC qrels.")
-@user_option
+@click.option("--adopt", multiple=True, metavar="NAME", help="Take over what the profile NAME marked and saved.")
+@click.option(
+    "--user", help="Who marks, the owner of the collection unless given; whose marks to show, else those of all."
+)
 @json_option
 def feedback(
     collection: str | None,
@@ -41,7 +48,8 @@ def feedback(
     undo: bool,
     show: bool,
     source: str | None,
-    user: str,
+    adopt: tuple[str, ...],
+    user: str | None,
     as_json: bool,
     **asked: Any,
 ) -> None:
@@ -52,38 +60,60 @@ def feedback(
       rankloom feedback red flower --right 17 --right 4 --wrong 9
       rankloom feedback red flower --undo
       rankloom feedback --import judgements.qrels
+      rankloom feedback --list
     """
     from rankloom.collection import Mark
 
-    query = read_query(**asked)
+    if adopt and user:
+        raise click.UsageError("--adopt goes without --user: it is the owner of the collection who takes over")
+    query, who = read_query(**asked), user or ""
     with open_engine(collection, writes=True) as engine:
+        for name in adopt:
+            say(_adopt(engine, name), err=as_json)
         if source is not None:
-            counted = _import(engine, source, user)
+            counted = _import(engine, source, who)
             say(f"{counted[0]} marks taken in, {counted[1]} of unknown items left out", err=as_json)
         given = [Mark(item, 1.0) for item in right] + [Mark(item, 0.0) for item in wrong]
         given += [Mark(int(item), grade) for item, grade in map(_grade, grades)]
         if (given or prefer) and query.empty:
             raise ValueError("say which query the marks are for: give its words or examples")
         if given:
-            engine.feedback(query, given, user)
+            engine.feedback(query, given, who)
         if prefer:
-            engine.prefer(query, *prefer, user)
+            engine.prefer(query, *prefer, who)
         if undo:
-            number = engine.undo(None if query.empty else query, user)
+            number = engine.undo(None if query.empty else query, who)
             say("there is no mark to undo" if number is None else f"mark {number} undone", err=as_json)
-        active = engine.marks(None if query.empty else query, user)
-    if not (show or as_json):
+        listed = show or as_json
+        active = engine.marks(None if query.empty else query, user if listed else who)
+    if listed:
+        _list(active, as_json)
+    else:
         say(f"{len(active)} active marks")
-        return
-    records = [{key: value for key, value in mark._asdict().items() if value not in (None, ())} for mark in active]
+
+
+def _list(active: list[StoredMark], as_json: bool) -> None:
+    """Show marks; whose they are only where somebody has a name."""
     if as_json:
-        for record in records:
-            emit(record)
+        for mark in active:
+            emit({key: value for key, value in mark._asdict().items() if value not in (None, ())})
         return
+    columns = ["mark", "query", "item", "grade", "rather than", "user"]
+    shown = len(columns) if any(mark.user for mark in active) else len(columns) - 1
     rows = [
-        [str(mark.id), mark.qid, str(mark.item), f"{mark.grade:g}", str(mark.over or ""), mark.user] for mark in active
+        [str(mark.id), mark.qid, str(mark.item), f"{mark.grade:g}", str(mark.over or ""), mark.user or "(owner)"]
+        for mark in active
     ]
-    table(["mark", "query", "item", "grade", "rather than", "user"], rows)
+    table(columns[:shown], [row[:shown] for row in rows])
+
+
+def _adopt(engine: Engine, name: str) -> str:
+    """Take over what a profile marked and saved; returns what was done."""
+    from rankloom.collection.profiles import adopt
+
+    taken = adopt(engine.collection, name)
+    kept = f" ({taken.replaced} more are replaced by later ones of yours)" if taken.replaced else ""
+    return f"{taken.marks} marks{kept} and {taken.saved} saved searches of {name} are yours now"
 
 
 def _grade(text: str) -> tuple[str, float]:

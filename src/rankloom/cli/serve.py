@@ -5,11 +5,17 @@ from __future__ import annotations
 import logging
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from rankloom.cli._options import collection_option, index_option, open_engine
 from rankloom.cli._output import PrintableFormatter, say
+
+if TYPE_CHECKING:
+    from rankloom.collection import Collection
+
+_MOST_NAMED = 3  # profiles with the most marks
 
 
 @click.command()
@@ -26,6 +32,10 @@ from rankloom.cli._output import PrintableFormatter, say
     help="A proxy that says for whom it asks (X-Forwarded-For, X-Forwarded-Proto); may be repeated.",
 )  # fmt: skip
 @click.option("--read-only", is_flag=True, help="Refuse marks, uploads and everything else that writes.")
+@click.option(
+    "--profiles", is_flag=True,
+    help="Each browser has marks and saved searches of its own; otherwise all share those of the shell.",
+)  # fmt: skip
 @click.option("--open/--no-open", "open_page", default=False, help="Open the page in the browser.")
 @click.option("--quiet", is_flag=True, help="No line for each request.")
 @index_option
@@ -37,6 +47,7 @@ def serve(
     names: tuple[str, ...],
     proxies: tuple[str, ...],
     read_only: bool,
+    profiles: bool,
     open_page: bool,
     quiet: bool,
     index: str | None,
@@ -47,7 +58,7 @@ def serve(
     Example:
       rankloom serve
       rankloom serve -c photos.rankloom --read-only
-      rankloom serve --host 0.0.0.0 --token-file token
+      rankloom serve --host 0.0.0.0 --token-file token --profiles
       rankloom serve --token-file token --trusted-proxy 127.0.0.1 --allow-host photos.example.org
     """
     import os
@@ -55,7 +66,9 @@ def serve(
     from rankloom.server.settings import ServerSettings
 
     token = Path(token_file).read_text(encoding="utf-8").strip() if token_file else os.environ.get("RANKLOOM_TOKEN")
-    settings = ServerSettings(host, port, token or None, read_only=read_only, names=names, proxies=proxies)
+    settings = ServerSettings(
+        host, port, token or None, read_only=read_only, profiles=profiles, names=names, proxies=proxies
+    )
     settings.check()
 
     from rankloom.server import serve as run
@@ -65,10 +78,29 @@ def serve(
     logging.basicConfig(handlers=[log], level=logging.WARNING)
     logging.getLogger("rankloom.server.access").setLevel(logging.WARNING if quiet else logging.INFO)
 
-    def ready(address: str) -> None:
-        say(f"Rankloom is at {address}  (Ctrl-C stops it)")
-        if open_page:
-            click.launch(address)
-
     with open_engine(collection, index=index) as engine:
+        others = [] if profiles else _of_other_profiles(engine.collection)
+
+        def ready(address: str) -> None:
+            say(f"Rankloom is at {address}  (Ctrl-C stops it)", *others)
+            if open_page:
+                click.launch(address)
+
         run(engine, settings, ready)
+
+
+def _of_other_profiles(collection: Collection) -> list[str]:
+    """A line on marks and saved searches that are not the owner's, if there are any: the page does not show them."""
+    from rankloom.collection.profiles import profiles
+
+    known = profiles(collection)
+    if not known:
+        return []
+    largest = sorted(known, key=lambda profile: -profile.marks)
+    named = ", ".join(profile.name for profile in largest[:_MOST_NAMED]) + ", ..." * (len(known) > _MOST_NAMED)
+    marks, saved = sum(profile.marks for profile in known), sum(profile.saved for profile in known)
+    return [
+        f"{marks:,} marks and {saved:,} saved searches of other profiles ({named}) are not shown in the page: "
+        "'rankloom feedback --list' lists the marks, 'rankloom feedback --adopt NAME' takes them over, "
+        "'rankloom serve --profiles' keeps people apart"
+    ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -22,15 +23,24 @@ ITEM_COLUMNS = (
 )  # fmt: skip
 MARK_COLUMNS = ("id", "query", "item", "grade", "over", "user", "at")
 _TABLES = (".csv", ".tsv", ".parquet")
-_MOST_NAMED = 5
 _FORMULAS = ("=", "+", "-", "@", "\t", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 class ExportedMarks(NamedTuple):
-    """How many marks were written, and how many preferences a TREC file has no place for."""
+    """How many marks were written; and of a TREC file, what it cannot hold.
+
+    Parameters
+    ----------
+    written : rows of the file.
+    left_out : preferences, which have no grade.
+    merged : rows for an item that several users judged for the same query.
+    disputed : those of them for which the users differ.
+    """
 
     written: int
-    left_out: int
+    left_out: int = 0
+    merged: int = 0
+    disputed: int = 0
 
 
 def item_rows(collection: Collection) -> Iterator[dict[str, Any]]:
@@ -71,31 +81,51 @@ def export_items(collection: Collection, path: str | os.PathLike[str]) -> int:
 def export_marks(collection: Collection, path: str | os.PathLike[str], user: str | None = None) -> ExportedMarks:
     """Write marks, of one user or of all: to a .csv, .tsv or .parquet file all of them, to any other as TREC qrels.
 
-    TREC qrels hold one grade a query and item, so that a user must be chosen where several have judged the same.
+    TREC qrels hold one grade a query and item: where several users judged the same, what `majority` says.
     """
     name = os.fspath(path)
     standing = marks(collection, user=user)
     if os.path.splitext(name)[1].lower() in _TABLES:
         _write_table(mark_rows(standing), MARK_COLUMNS, name)
-        return ExportedMarks(len(standing), 0)
+        return ExportedMarks(len(standing))
     grades = judgements(collection, user)
-    content = trec_qrels(grades).encode()
+    content = trec_qrels(majority(grades)).encode()
     with atomic_write(name) as file:
         file.write(content)
-    return ExportedMarks(len(grades), sum(mark.over is not None for mark in standing))
+    judged = [*_by_pair(grades).values()]
+    return ExportedMarks(
+        written=len(judged),
+        left_out=sum(mark.over is not None for mark in standing),
+        merged=sum(len(of_pair) > 1 for of_pair in judged),
+        disputed=sum(len({mark.grade for mark in of_pair}) > 1 for of_pair in judged),
+    )
 
 
-def trec_qrels(grades: Sequence[StoredMark]) -> str:
-    """Judgements as a TREC qrels file; queries are encoded by `qid_to_trec`."""
-    judged: dict[tuple[str, int], str] = {}
+def majority(grades: Iterable[StoredMark]) -> list[StoredMark]:
+    """One judgement a query and item: the grade that most users gave; of grades that equally many gave, the latest.
+
+    Parameters
+    ----------
+    grades : at most one a query, item and user, as `judgements` gives them.
+    """
+    return [_most_given(of_pair) for of_pair in _by_pair(grades).values()]
+
+
+def _most_given(of_pair: list[StoredMark]) -> StoredMark:
+    votes = Counter(mark.grade for mark in of_pair)
+    return max(of_pair, key=lambda mark: (votes[mark.grade], mark.at, mark.id))
+
+
+def _by_pair(grades: Iterable[StoredMark]) -> dict[tuple[str, int], list[StoredMark]]:
+    """The judgements of each query and item."""
+    pairs: dict[tuple[str, int], list[StoredMark]] = {}
     for mark in grades:
-        if judged.setdefault((mark.qid, mark.item), mark.user) != mark.user:
-            users = sorted({mark.user for mark in grades})
-            named = ", ".join(repr(user) for user in users[:_MOST_NAMED]) + ", ..." * (len(users) > _MOST_NAMED)
-            raise ValueError(
-                f"item {mark.item} is judged by several users for {mark.qid!r}, which TREC qrels cannot hold; "
-                f"choose one of {named} with --user, or write a .csv file"
-            )
+        pairs.setdefault((mark.qid, mark.item), []).append(mark)
+    return pairs
+
+
+def trec_qrels(grades: Iterable[StoredMark]) -> str:
+    """Judgements, one a query and item, as a TREC qrels file; queries are encoded by `qid_to_trec`."""
     return qrels_text(Qrel(qid_to_trec(mark.qid), str(mark.item), mark.grade) for mark in grades)
 
 

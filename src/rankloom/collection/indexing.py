@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
@@ -95,6 +95,7 @@ def index(
     ocr: bool | None = None,
     speech: bool | None = None,
     reread: bool = False,
+    leave: Container[str] = frozenset(),
     progress: Callable[[int, int, str], None] = lambda done, total, text: None,
 ) -> IndexReport:
     """Add new files, follow changed, renamed and deleted ones, leave the others alone.
@@ -112,10 +113,10 @@ def index(
     ocr, speech : whether text in pictures and speech in videos are read, from now on; at first they are where the
         extras are installed.
     reread : read these, and the places of faces, also from files that were described without.
+    leave : absolute paths of files to leave as they are for now, such as those that are being written.
     progress : called with the number of files done, of all to do, and a text.
     """
-    began = perf_counter()
-    report = IndexReport()
+    began, report = perf_counter(), IndexReport()
     wanted = {} if captions is None else _read_captions(captions)  # first: a wrong column should show at once
     with collection.indexing():
         _clean(collection.folder)
@@ -123,7 +124,7 @@ def index(
         choose_readers(collection, {OCR: ocr, SPEECH: speech})
         roots = _roots(collection, paths)
         count = os.cpu_count() or 1 if workers is None else workers
-        tasks, gone = _scan(collection, roots, report, retry=retry, forget_missing=forget_missing)
+        tasks, gone = _scan(collection, roots, report, leave, retry=retry, forget_missing=forget_missing)
         settings = settings_for(collection, preset, descriptors, [task.path for task in tasks], count)
         backfill(collection, settings, count, progress)
         _forget(collection, gone)
@@ -136,8 +137,7 @@ def index(
         report.unread, report.absent = unread_count(collection, settings.readers), absent_readers(collection)
         group_faces(collection)
         if captions is not None:
-            bases = [os.path.dirname(os.path.abspath(captions.file)), *roots]
-            report.captions = _store_captions(collection, wanted, bases, report)
+            report.captions = _store_captions(collection, wanted, [os.path.dirname(captions.file), *roots], report)
         store_derived(collection)
         store_learned(collection)
     report.seconds = perf_counter() - began
@@ -168,7 +168,13 @@ def _roots(collection: Collection, paths: Sequence[str | os.PathLike[str]]) -> l
 
 
 def _scan(
-    collection: Collection, roots: list[str], report: IndexReport, *, retry: bool, forget_missing: bool
+    collection: Collection,
+    roots: list[str],
+    report: IndexReport,
+    leave: Container[str],
+    *,
+    retry: bool,
+    forget_missing: bool,
 ) -> tuple[list[_Task], list[str]]:
     """Files to read, and files that are gone. A file whose size and time are as they were costs one stat."""
     db = collection.db
@@ -188,6 +194,8 @@ def _scan(
             if path in seen or inside in Path(path).parents:
                 continue
             seen.add(path)
+            if path in leave:
+                continue
             if not _is_text(path):
                 unreadable(Path(ascii(path)), "its name is not Unicode text; rename it")
                 continue
@@ -310,7 +318,7 @@ def _store_captions(collection: Collection, wanted: dict[str, list[str]], bases:
     matched = 0
     with collection.transaction():
         for path, texts in wanted.items():
-            places = (os.path.normpath(os.path.join(base, path)) for base in bases)
+            places = (os.path.abspath(os.path.join(base, path)) for base in bases)
             named = next((place for place in places if place in exact), None)
             candidates = by_name.get(os.path.basename(path), [])
             target = named or (candidates[0] if len(candidates) == 1 else None)

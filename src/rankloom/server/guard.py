@@ -17,6 +17,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from rankloom.collection.profiles import OWNER
 from rankloom.server.errors import OTHER, Refused, log_failure
 from rankloom.server.limits import Buckets
 from rankloom.server.metrics import Metrics
@@ -65,9 +66,9 @@ VALID_USER = re.compile(r"[0-9a-f]{32}")
 access = logging.getLogger("rankloom.server.access")
 
 
-def session_of(token: str, user: str) -> str:
-    """What a browser keeps instead of the token: it proves that the token was known, and holds for one user."""
-    return hmac.new(token.encode(), f"session {user}".encode(), sha256).hexdigest()
+def session_of(token: str, visitor: str) -> str:
+    """What a browser keeps instead of the token: it proves that the token was known, and holds for one browser."""
+    return hmac.new(token.encode(), f"session {visitor}".encode(), sha256).hexdigest()
 
 
 class Guard:
@@ -128,11 +129,12 @@ class Guard:
             raise Refused(403, "other sites may not ask this server")
         if method not in SAFE:
             self._check_writer(path, headers)
-        user = self._check_token(scope, headers, answer, needed=api and path not in OPEN)
-        scope.setdefault("state", {})["user"] = user
+        visitor = self._check_token(scope, headers, answer, needed=api and path not in OPEN)
+        user = visitor if self.settings.profiles else OWNER
+        scope.setdefault("state", {}).update(visitor=visitor, user=user)
         limited = _limit(path)
         if limited is not None and (method not in SAFE or limited in ("view", "search")):
-            self._check_rate(limited, _client(scope), user)
+            self._check_rate(limited, _client(scope), visitor)
 
     def _check_host(self, headers: Headers) -> None:
         """A name that is not ours means that somebody's DNS points here: a page of theirs would be our origin."""
@@ -167,17 +169,17 @@ class Guard:
             raise Refused(413, f"at most {most:,} bytes are accepted")
 
     def _check_token(self, scope: Scope, headers: Headers, answer: _Answer, *, needed: bool) -> str:
-        """The user of a request that may ask; after too many wrong tokens nobody is told whether the next is right."""
+        """Which browser asks, if it may; after too many wrong tokens nobody is told whether the next is right."""
         cookies = _cookies(headers)
-        user, token, client = cookies.get(USER, ""), self.settings.token, _client(scope)
+        visitor, token, client = cookies.get(USER, ""), self.settings.token, _client(scope)
         given = None if token is None else headers.get("authorization")
         if given is not None and (wait := self._buckets["token"].wait(client)):
             raise _too_many(wait)
         bearer = given is not None and same(given, f"Bearer {token}")
-        if not VALID_USER.fullmatch(user):
-            user = "token" if bearer else secrets.token_hex(16)
-            answer.new_user = None if bearer else user
-        known = token is None or bearer or same(cookies.get(SESSION, ""), session_of(token, user))
+        if not VALID_USER.fullmatch(visitor):
+            visitor = "token" if bearer else secrets.token_hex(16)
+            answer.new_visitor = None if bearer else visitor
+        known = token is None or bearer or same(cookies.get(SESSION, ""), session_of(token, visitor))
         if (needed and not known) or (given is not None and not bearer):
             if wait := self._buckets["token"].take(client):
                 raise _too_many(wait)
@@ -185,13 +187,13 @@ class Guard:
                 raise Refused(
                     401, "a token is needed: send it as 'Authorization: Bearer TOKEN', or give it to the page"
                 )
-        return user
+        return visitor
 
-    def _check_rate(self, limited: str, client: str, user: str) -> None:
+    def _check_rate(self, limited: str, client: str, visitor: str) -> None:
         # On this machine people share an address; elsewhere a new cookie must not make a new client, and guesses of
         # the token are counted by address everywhere.
         shared = is_loopback(client) and limited != "token"
-        if wait := self._buckets[limited].take(f"{client} {user}" if shared else client):
+        if wait := self._buckets[limited].take(f"{client} {visitor}" if shared else client):
             raise _too_many(wait)
 
 
@@ -220,11 +222,11 @@ def _client(scope: Scope) -> str:
 
 
 class _Answer:
-    """Sends a response with our headers, and the user's cookie where there was none."""
+    """Sends a response with our headers, and the browser's cookie where there was none."""
 
     def __init__(self, send: Send, scope: Scope):
         self._send, self._scope = send, scope
-        self.new_user: str | None = None
+        self.new_visitor: str | None = None
         self.status = 0
 
     async def __call__(self, message: Message) -> None:
@@ -234,8 +236,8 @@ class _Answer:
             headers.raw.extend(_RAW_HEADERS)  # routes set none of these
             if self._scope["path"].startswith("/api/"):
                 headers.setdefault("Cache-Control", "no-store")
-            if self.new_user is not None and self._scope["path"] in ("/", "/api/search", "/api/session"):
-                headers.append("Set-Cookie", cookie(USER, self.new_user, self._scope["scheme"] == "https"))
+            if self.new_visitor is not None and self._scope["path"] in ("/", "/api/search", "/api/session"):
+                headers.append("Set-Cookie", cookie(USER, self.new_visitor, self._scope["scheme"] == "https"))
         await self._send(message)
 
 
@@ -257,6 +259,11 @@ def _cookies(headers: Headers) -> dict[str, str]:
     return {name: morsel.value for name, morsel in cookies.items()}
 
 
+def visitor_of(request: Any) -> str:
+    """The browser that asks, by the random number in its cookie; "token" for a program that sends the token."""
+    return str(request.scope["state"]["visitor"])
+
+
 def user_of(request: Any) -> str:
-    """The user of a request, as the guard found it."""
+    """Whose marks and saved searches a request is about: the owner's, or with profiles those of the browser."""
     return str(request.scope["state"]["user"])

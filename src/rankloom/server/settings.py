@@ -66,6 +66,7 @@ class ServerSettings:
     host, port : the address.
     token : what others must know; required unless the address is this machine's own.
     read_only : refuse everything that writes.
+    profiles : each browser has marks and saved searches of its own; otherwise all have those of the owner.
     names : host names under which the server may be called, beside addresses and "localhost".
     proxies : addresses of proxies that are believed when they say for whom they ask.
     searches : threads that search; twice the cores, at least 4, unless given.
@@ -80,6 +81,7 @@ class ServerSettings:
     port: int = 8765
     token: str | None = field(default=None, repr=False)
     read_only: bool = False
+    profiles: bool = False
     names: tuple[str, ...] = ()
     proxies: tuple[str, ...] = ()
     searches: int = max(4, 2 * (os.cpu_count() or 1))

@@ -19,17 +19,17 @@ from rankloom.server.archives import Entry, Streams
 from rankloom.server.context import Context
 from rankloom.server.errors import Refused
 from rankloom.server.files import open_indexed
-from rankloom.server.guard import user_of
+from rankloom.server.guard import visitor_of
 from rankloom.server.organizing_schemas import DownloadRequest
 
-KEPT = 100  # addresses, of all users
+KEPT = 100  # addresses, of all browsers
 KEY = Path(pattern=r"^[0-9a-f]{32}$")
 
 
 class _Wanted(NamedTuple):
-    """What a user wants to download."""
+    """What a browser wants to download."""
 
-    user: str
+    visitor: str
     items: list[int]
     what: str
 
@@ -42,17 +42,17 @@ def download_routes(context: Context) -> APIRouter:
 
     @router.post("/downloads")
     async def prepare(asked: DownloadRequest, request: Request) -> dict[str, Any]:
-        """Say what is to be downloaded; the archive is at `/api/downloads/{key}` then, for this user."""
+        """Say what is to be downloaded; the archive is at `/api/downloads/{key}` then, for this browser."""
         files = await context.work.read(_count, context, asked)
         key = secrets.token_hex(16)
-        wanted.put(key, _Wanted(user_of(request), asked.items, asked.what))
+        wanted.put(key, _Wanted(visitor_of(request), asked.items, asked.what))
         return {"key": key, "files": files}
 
     @router.get("/downloads/{key}", response_class=StreamingResponse)
     async def download(request: Request, key: str = KEY) -> StreamingResponse:
         """An archive (zip) of the original files, each as it was indexed; or of XMP sidecars."""
         known = wanted.get(key)
-        if known is None or known.user != user_of(request):
+        if known is None or known.visitor != visitor_of(request):
             raise Refused(404, "there is no such download; ask for it again")
         pieces = streams.zipped(_entries(context, known.items, known.what))
         headers = {"Content-Disposition": f'attachment; filename="rankloom-{known.what}.zip"'}

@@ -18,7 +18,7 @@ from rankloom.media import MediaError
 from rankloom.server.context import Context
 from rankloom.server.errors import Refused
 from rankloom.server.files import OpenedFileResponse, open_indexed
-from rankloom.server.guard import user_of
+from rankloom.server.guard import visitor_of
 
 VIEW_SIDE = 1600
 VIEW_BYTES = 200_000_000
@@ -94,7 +94,7 @@ def media_routes(context: Context) -> APIRouter:
             raise Refused(415, "send the bytes of a picture, with a Content-Type of image/...")
         part = None if region is None else _region(region)
         key = await work.upload(_upload, context, await request.body(), part)
-        await work.upload(record_upload, context.collection, key, user_of(request), context.settings.uploads)
+        await work.upload(record_upload, context.collection, key, visitor_of(request), context.settings.uploads)
         return {"picture": key}
 
     @router.get("/pictures/{key}/thumbnail", response_class=Response)

@@ -10,7 +10,7 @@ from rankloom import __version__
 from rankloom.collection.marks import count_marks
 from rankloom.server.context import Context
 from rankloom.server.errors import Refused
-from rankloom.server.guard import SESSION, USER, cookie, same, session_of, user_of
+from rankloom.server.guard import SESSION, USER, cookie, same, session_of, visitor_of
 from rankloom.server.health import DAMAGED, OK, REASONS
 from rankloom.server.schemas import TokenRequest
 
@@ -38,7 +38,7 @@ def session_routes(context: Context) -> APIRouter:
     async def session(request: Request) -> dict[str, Any]:
         """Whether this client may ask, and what it may do."""
         token, given = settings.token, request.cookies.get(SESSION, "")
-        return _session(context, token is None or same(given, session_of(token, user_of(request))))
+        return _session(context, token is None or same(given, session_of(token, visitor_of(request))))
 
     @router.post("/session")
     async def sign_in(asked: TokenRequest, request: Request, response: Response) -> dict[str, Any]:
@@ -47,9 +47,9 @@ def session_routes(context: Context) -> APIRouter:
         if token is not None:
             if not same(asked.token, token):
                 raise Refused(401, "this is not the token")
-            user, secure = user_of(request), request.url.scheme == "https"
-            response.headers.append("Set-Cookie", cookie(USER, user, secure))
-            response.headers.append("Set-Cookie", cookie(SESSION, session_of(token, user), secure))
+            visitor, secure = visitor_of(request), request.url.scheme == "https"
+            response.headers.append("Set-Cookie", cookie(USER, visitor, secure))
+            response.headers.append("Set-Cookie", cookie(SESSION, session_of(token, visitor), secure))
         return _session(context, known=True)
 
     return router
