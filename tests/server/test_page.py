@@ -694,10 +694,13 @@ def test_a_shot_plays_just_itself(opened):
     assert re.search(r"/file\?collection=[0-9a-f]{16}#t=[\d.]+,[\d.]+$", address)
     video = "document.querySelector('#viewer video')"
     start, end = page.evaluate(f"{video}.src.split('#t=')[1].split(',').map(Number)")
+    shot = page.evaluate(f"fetch('/api/items/' + {video}.dataset.item).then((answer) => answer.json())")
+    assert start == shot["start"]
+    assert end <= shot["end"] - 0.04 + 1e-9  # a frame before the next shot begins
     until(page, f"{video}.readyState >= 2 || {video}.error !== null")
     if page.evaluate(f"{video}.error === null"):  # a browser may lack the codec
         until(page, f"{video}.paused && !{video}.seeking && {video}.currentTime >= {end - 0.3}")
-        assert start <= page.evaluate(f"{video}.currentTime") <= end + 1e-3  # not on the first frame of the next shot
+        assert start <= page.evaluate(f"{video}.currentTime") <= end + 1e-3
     keep(page, "video")
     page.locator(".strip button").nth(1).click()
     expect(page.locator(".strip button").nth(1)).to_have_attribute("aria-current", "true")

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  clock, count, date, duration, expertName, grouped, literally, mean, number, partGroup, signed, smooth, sum,
-  table,
+  clock, count, date, duration, expertName, grouped, lastFrame, literally, mean, number, partGroup, signed,
+  smooth, sum, table,
 } from "#page/format.js";
 
 test("numbers", () => {
@@ -30,6 +30,11 @@ test("times", () => {
   assert.equal(duration(1.26), "1.3 s");
   assert.equal(clock(0), "0:00");
   assert.equal(clock(65.9), "1:05");
+});
+
+test("a shot ends before the next one begins", () => {
+  assert.equal(lastFrame(1, 3), 3 - 1 / 25);
+  assert.equal(lastFrame(5, 5.02), 5); // of a single frame
 });
 
 test("dates", () => {

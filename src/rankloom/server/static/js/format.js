@@ -32,6 +32,11 @@ export function clock(seconds) {
   return `${Math.floor(full / 60)}:${String(full % 60).padStart(2, "0")}`;
 }
 
+const FRAME = 1 / 25; // seconds; the frame rate of a video is not known here
+
+/** When the last frame of a shot shows: at its end the next begins. @param {number} start @param {number} end */
+export const lastFrame = (start, end) => Math.max(start, end - FRAME);
+
 /**
  * A date as people write it; the collection has "2024-05-01T10:00:00" or less.
  * @param {string | null | undefined} text
