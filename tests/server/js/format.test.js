@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import {
   clock, count, date, duration, expertName, grouped, lastFrame, literally, mean, number, partGroup, signed,
-  smooth, sum, table,
+  smooth, sum, table, title,
 } from "#page/format.js";
 
 test("numbers", () => {
@@ -45,10 +45,18 @@ test("dates", () => {
 });
 
 test("experts have names for people", () => {
-  assert.deepEqual(expertName("hsv_histogram.cosine"), { group: "Colours", detail: "cosine" });
+  assert.deepEqual(expertName("hsv_histogram.cosine"), { group: "Colours", detail: "proportions" });
+  assert.deepEqual(expertName("text.bm25"), { group: "Words of people, read or said", detail: "" });
   assert.deepEqual(expertName("my_clip.l2.x"), { group: "my clip", detail: "l2.x" });
   assert.deepEqual(expertName("concept.a.b"), { group: "Concept: a.b", detail: "" });
   assert.equal(expertName("constructor").group, "constructor"); // not what every object has
+});
+
+test("an item without a caption is called by its date and file", () => {
+  const hit = /** @type {any} */ ({ caption: null, taken: "2024", name: "a.jpg" });
+  assert.equal(title(hit), "2024, a.jpg");
+  assert.equal(title({ ...hit, taken: null }), "a.jpg");
+  assert.equal(title({ ...hit, caption: "A boat" }), "A boat");
 });
 
 test("parts of a score fall into groups", () => {

@@ -1,6 +1,6 @@
 // Numbers, dates and names as people read them.
 
-/** @import { Matched, Part } from "./types.js" */
+/** @import { Hit, Matched, Part } from "./types.js" */
 
 /**
  * A table without the names that every object has: what is looked up in it may come from people.
@@ -34,7 +34,7 @@ export function clock(seconds) {
 
 const FRAME = 1 / 25; // seconds; the frame rate of a video is not known here
 
-/** When the last frame of a shot shows: at its end the next begins. @param {number} start @param {number} end */
+/** When a shot shows its last frame: at its end the next begins. @param {number} start @param {number} end */
 export const lastFrame = (start, end) => Math.max(start, end - FRAME);
 
 /**
@@ -63,6 +63,9 @@ export function monthName(month, short = false, locale = undefined) {
   return new Date(year, number - 1, 1).toLocaleDateString(locale, { year: "numeric", month: style });
 }
 
+/** What stands above an item: what people wrote, else its date and file. @param {Hit} hit */
+export const title = ({ caption, taken, name }) => caption || [date(taken), name].filter(Boolean).join(", ");
+
 const READ = table({ ocr: "Text in it", speech: "Said in it", people: "Shows" });
 
 /** What of an item was read or heard, for people. @param {Matched} matched */
@@ -70,10 +73,15 @@ export const matchedLine = ({ source, text }) => `${READ[source] ?? source}: “
 
 const DESCRIPTORS = table({
   semantic: "What it shows", color_correlogram: "Colours side by side", color_layout: "Layout of colours",
-  spatial_color_histogram: "Colours by place", hsv_histogram: "Colours", rgb_histogram: "Colours (RGB)",
-  lab_histogram: "Colours (Lab)", color_moments: "Mean colours", edge_histogram: "Edges", hog: "Shapes",
+  color_similarity: "Where colours are alike", spatial_color_histogram: "Colours by place",
+  hsv_histogram: "Colours", color_moments: "Mean colours", edge_histogram: "Edges", hog: "Shapes",
   gist: "Scene layout", lbp: "Fine texture", gabor: "Texture", wavelet: "Wavelets",
-  sift_words: "Local details", text: "Words of people, read or said", tags: "Automatic words", faces: "Faces",
+  dense_words: "Details by place", sift_words: "Local details", text: "Words of people, read or said",
+  tags: "Automatic words", faces: "Faces", perceptual_hash: "Near copies",
+});
+const DETAILS = table({
+  l1: "sum of differences", l2: "straight distance", cosine: "proportions", chi2: "relative differences",
+  intersection: "overlap", bm25: "",
 });
 const WORDS = table({
   "words.map": "Looks like the words", "words.classes": "Shows what the words name",
@@ -84,8 +92,8 @@ const WORDS = table({
 export function expertName(name) {
   if (name.startsWith("concept.")) return { group: `Concept: ${name.slice(8)}`, detail: "" };
   if (WORDS[name]) return { group: WORDS[name], detail: "" };
-  const [first, ...rest] = name.split(".");
-  return { group: DESCRIPTORS[first] ?? first.replaceAll("_", " "), detail: rest.join(".") };
+  const [first, ...others] = name.split("."), rest = others.join(".");
+  return { group: DESCRIPTORS[first] ?? first.replaceAll("_", " "), detail: DETAILS[rest] ?? rest };
 }
 
 const KINDS = table({

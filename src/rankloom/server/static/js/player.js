@@ -2,17 +2,18 @@
 
 import { file, thumbnail } from "./addresses.js";
 import { h } from "./dom.js";
-import { lastFrame } from "./format.js";
+import { lastFrame, title } from "./format.js";
 
 /** @import { Hit } from "./types.js" */
 
 /** A video that plays its shot and stops; who seeks elsewhere plays on. @param {Hit} hit */
-export function shotPlayer({ id, start, end, caption, name }) {
+export function shotPlayer(hit) {
+  const { id, start, end } = hit;
   const last = lastFrame(start, end);
   // The fragment asks for just the shot; the listeners make sure of it in every browser.
   const video = h("video", {
     src: `${file(id)}#t=${start},${last}`, poster: thumbnail(id), controls: true, autoplay: true,
-    playsinline: true, "data-item": id, "aria-label": caption || name,
+    playsinline: true, "data-item": id, "aria-label": title(hit),
   });
   video.muted = true;
   // Browsers tell the time a few times a second: what was played past the end goes back to the last frame.
