@@ -334,7 +334,7 @@ def test_a_cutoff_is_suggested_for_examples_without_marks_only(changing):
         assert found.cutoff is None or 1 <= found.cutoff < found.total
         whole = engine.search(query, N)
         assert whole.cutoff == found.cutoff  # whatever page is asked for
-        for options in ({"method": "smooth"}, {"diversity": 0.5}):
+        for options in ({"method": "smooth"}, {"diversity": 0.5}, {"diffusion": False}):
             assert engine.search(query, N, SearchOptions(**options)).cutoff is None
     assert engine.search(like(9), N).cutoff is not None
     assert engine.search(Query("boat"), N).cutoff is None

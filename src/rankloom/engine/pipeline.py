@@ -141,7 +141,7 @@ class Pipeline:
             allowed = self.allowed(ranking)
         arranged = self.arrangement.arrange(ranking, allowed, options, max(options.offset + k, LOOKED_AT))
         order, plain = arranged.order, options.method == "experts" and not options.diversity
-        cutoff = suggest_cutoff(arranged.total[order], arranged.n_results, ranking) if plain else None
+        cutoff = suggest_cutoff(order, arranged.others, arranged.n_results, ranking) if plain else None
         literal = ranking.literal if query.text.strip() else None
         grades, others = ranking.judgements.grades, arranged.others
         shown = order[options.offset : options.offset + k]
