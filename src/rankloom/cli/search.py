@@ -125,8 +125,16 @@ def _show(query: Query, results: Results, matched: Mapping[int, MatchedText], as
         table(["", "taken", "item", "time", "file"], rows)
     else:
         _show_ranked(results, matched)
+        say(_how_many(results), err=True)
         if results.literal is not None and results.literal < results.total:
             say(_guessed(results.literal), err=True)
+
+
+def _how_many(results: Results) -> str:
+    """How many results are likely right, by the first two digits; or how many there are."""
+    if results.likely is not None:
+        return f"about {float(f'{results.likely:.2g}'):,.0f} likely"
+    return f"{results.total:,} {'result' if results.total == 1 else 'results'}"
 
 
 def _guessed(literal: int) -> str:

@@ -101,6 +101,15 @@ def best_end(links: Links, most: int) -> int | None:
     return int(ranks[clear][np.argmin((leaving + returning)[clear])]) if clear.any() else None
 
 
+def count_likely(scores: FloatArray) -> int:
+    """About how many results before an end are right: those with at least half of the median score.
+
+    >>> count_likely(np.array([1.0, 0.8, 0.7, 0.6, 0.2]))
+    4
+    """
+    return int(np.count_nonzero(scores >= np.median(scores) / 2))
+
+
 def suggest_cutoff(order: IntArray, others: Mapping[int, list[int]], n_results: int, ranking: Ranking) -> int | None:
     """The rank after which the rest is probably not it; None where nothing says so.
 

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  clock, count, date, duration, expertName, grouped, lastFrame, literally, mean, number, partGroup, signed,
-  smooth, sum, table, title,
+  clock, count, date, duration, expertName, grouped, howMany, lastFrame, literally, mean, number, partGroup,
+  signed, smooth, sum, table, title,
 } from "#page/format.js";
 
 test("numbers", () => {
@@ -13,6 +13,13 @@ test("numbers", () => {
   assert.equal(number(-123.4), "-123");
   assert.equal(signed(0.5, 2), "+0.50");
   assert.equal(signed(-0.5, 2), "−0.50");
+});
+
+test("how many results there are, or are likely right", () => {
+  assert.equal(howMany({ likely: null, total: 1835 }), "1,835 results");
+  assert.equal(howMany({ likely: 0, total: 9 }), "about 0 likely");
+  assert.equal(howMany({ likely: 32, total: 1835 }), "about 32 likely");
+  assert.equal(howMany({ likely: 1249, total: 9000 }), "about 1,200 likely");
 });
 
 test("how many results have the words", () => {

@@ -1,6 +1,6 @@
 // Numbers, dates and names as people read them.
 
-/** @import { Hit, Matched, Part } from "./types.js" */
+/** @import { Answer, Hit, Matched, Part } from "./types.js" */
 
 /**
  * A table without the names that every object has: what is looked up in it may come from people.
@@ -14,6 +14,13 @@ export function table(entries) {
 
 /** Several things of a kind: "1 mark", "2 marks". @param {number} n @param {string} word */
 export const count = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
+
+/** An estimate by its first two digits. @param {number} n */
+export const about = (n) => `about ${Number(n.toPrecision(2)).toLocaleString("en")}`;
+
+/** How many results are likely right, or there at all. @param {Pick<Answer, "likely" | "total">} answer */
+export const howMany = ({ likely, total }) =>
+  likely === null ? count(total, "result") : `${about(likely)} likely`;
 
 /** A number as scores are shown. @param {number} value */
 export const number = (value, digits = 3) => value.toFixed(Math.abs(value) >= 100 ? 0 : digits);
