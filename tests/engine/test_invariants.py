@@ -332,9 +332,10 @@ def test_a_cutoff_is_suggested_for_examples_without_marks_only(changing):
     for query in (like(9), like(9, text="green"), like(3, 17)):
         found = engine.search(query, 5)
         assert found.cutoff is None or 1 <= found.cutoff < found.total
+        assert found.likely is None if found.cutoff is None else 1 <= found.likely <= found.cutoff
         whole = engine.search(query, N)
-        assert whole.cutoff == found.cutoff  # whatever page is asked for
-        for options in ({"method": "smooth"}, {"diversity": 0.5}):
+        assert (whole.cutoff, whole.likely) == (found.cutoff, found.likely)  # whatever page is asked for
+        for options in ({"method": "smooth"}, {"diversity": 0.5}, {"diffusion": False}):
             assert engine.search(query, N, SearchOptions(**options)).cutoff is None
     assert engine.search(like(9), N).cutoff is not None
     assert engine.search(Query("boat"), N).cutoff is None

@@ -694,10 +694,16 @@ def test_a_shot_plays_just_itself(opened):
     assert re.search(r"/file\?collection=[0-9a-f]{16}#t=[\d.]+,[\d.]+$", address)
     video = "document.querySelector('#viewer video')"
     start, end = page.evaluate(f"{video}.src.split('#t=')[1].split(',').map(Number)")
+    shot = page.evaluate(f"fetch('/api/items/' + {video}.dataset.item).then((answer) => answer.json())")
+    assert start == shot["start"]
+    assert end <= shot["end"] - 0.04 + 1e-9  # a frame before the next shot begins
+    tags = [text["text"] for text in shot["texts"] if text["source"] == "tag"]
+    shown = page.locator("#viewer dl > div", has=page.locator("dt", has_text="Automatic")).locator("dd")
+    assert shown.all_text_contents() == ([", ".join(tags)] if tags else [])
     until(page, f"{video}.readyState >= 2 || {video}.error !== null")
     if page.evaluate(f"{video}.error === null"):  # a browser may lack the codec
         until(page, f"{video}.paused && !{video}.seeking && {video}.currentTime >= {end - 0.3}")
-        assert start <= page.evaluate(f"{video}.currentTime") <= end + 1e-3  # not on the first frame of the next shot
+        assert start <= page.evaluate(f"{video}.currentTime") <= end + 1e-3
     keep(page, "video")
     page.locator(".strip button").nth(1).click()
     expect(page.locator(".strip button").nth(1)).to_have_attribute("aria-current", "true")
@@ -724,7 +730,15 @@ def test_ten_thousand_results_stay_smooth(opened):
              "caption": f"picture {i}", "width": 300 + i % 200}
             for i in range(first, min(10_000, first + k))
         ]  # fmt: skip
-        found = {"total": 10_000, "literal": 10_000, "cutoff": 300, "diffused": False, "marks": 0, "seconds": 0.1}
+        found = {
+            "total": 10_000,
+            "literal": 10_000,
+            "cutoff": 300,
+            "likely": None,
+            "diffused": False,
+            "marks": 0,
+            "seconds": 0.1,
+        }
         found["hits"] = hits
         route.fulfill(json=found)
 

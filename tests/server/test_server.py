@@ -65,7 +65,8 @@ def test_search_by_words(web):
 def test_what_is_written_by_hand_is_what_the_models_say(own):
     ok(own.post("/api/feedback", json={"query": WORDS, "marks": [{"item": 1}, {"item": 2, "grade": 0.5}]}))
     context, user = own.app.state.context, ""
-    example, fields = {"examples": [{"item": 3}]}, ("total", "cutoff", "diffused", "marks", "learning", "literal")
+    example = {"examples": [{"item": 3}]}
+    fields = ("total", "cutoff", "likely", "diffused", "marks", "learning", "literal")
     for query, options in (
         (WORDS, {"explain": True, "collapse": True}),
         (example, {}),

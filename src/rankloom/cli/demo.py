@@ -112,8 +112,10 @@ def _show(engine: Engine, collection: Collection, folder: Path) -> None:
 
 
 def _reasons(hit: SearchHit) -> str:
+    from rankloom.engine.expert_names import part_name
+
     assert hit.why is not None
-    return ", ".join(f"{part.name} {part.value:+.2f}" for part in hit.why.largest()[:3])
+    return "; ".join(f"{part_name(part)} {part.value:+.2f}" for part in hit.why.largest()[:3])
 
 
 def _serve(engine: Engine, port: int, seconds: float | None) -> None:

@@ -125,8 +125,16 @@ def _show(query: Query, results: Results, matched: Mapping[int, MatchedText], as
         table(["", "taken", "item", "time", "file"], rows)
     else:
         _show_ranked(results, matched)
+        say(_how_many(results), err=True)
         if results.literal is not None and results.literal < results.total:
             say(_guessed(results.literal), err=True)
+
+
+def _how_many(results: Results) -> str:
+    """How many results are likely right, by the first two digits; or how many there are."""
+    if results.likely is not None:
+        return f"about {float(f'{results.likely:.2g}'):,.0f} likely"
+    return f"{results.total:,} {'result' if results.total == 1 else 'results'}"
 
 
 def _guessed(literal: int) -> str:
@@ -160,6 +168,8 @@ def _record(hit: SearchHit, query: Query, matched: MatchedText | None) -> dict[s
 
 
 def _show_ranked(results: Results, matched: Mapping[int, MatchedText]) -> None:
+    from rankloom.engine.expert_names import part_name
+
     rows = []
     for hit in results:
         marked = "" if hit.mark is None else "right" if hit.mark > 0 else "wrong"
@@ -168,7 +178,7 @@ def _show_ranked(results: Results, matched: Mapping[int, MatchedText]) -> None:
             rows.append(["", "", "", "", "", f"{matched[hit.id].source}: {matched[hit.id].text}"])
         if hit.why is not None:
             parts = hit.why.largest()[:6]
-            rows.append(["", "", "", "", "", "  ".join(f"{part.name} {part.value:+.3f}" for part in parts)])
+            rows.append(["", "", "", "", "", "  ".join(f"{part_name(part)} {part.value:+.3f}" for part in parts)])
         if results.cutoff == hit.rank and hit is not results[-1]:
             rows.append(["", "", "", "", "", "--- the rest is probably not it ---"])
     table(["", "score", "item", "mark", "time", "file"], rows)
@@ -187,7 +197,9 @@ def _show_difference(why: Explanation, above: tuple[int, int], as_json: bool) ->
     if as_json:
         emit({"above": above[0], "below": above[1], "difference": total, "why": why.by_name()})
         return
-    rows = [[part.name, f"{part.value:+.4f}"] for part in why if part.value][:20]
+    from rankloom.engine.expert_names import part_name
+
+    rows = [[part_name(part), f"{part.value:+.4f}"] for part in why if part.value][:20]
     word = "above" if total > 0 else "not above"
     say(f"item {above[0]} is {word} item {above[1]}: the scores differ by {total:+.4f}")
     table(["what", "difference"], rows)

@@ -17,7 +17,8 @@ LONGEST_CAPTION = 300
 class ItemSummary(NamedTuple):
     """An item and its first file; the path is empty if none is there any more.
 
-    The caption is what a person wrote before what a program found: the first text of the best source, or all tags.
+    The caption is the first text of the best source: what a person wrote before what was said; else the owner's tags.
+    Automatic tags are none.
     """
 
     id: int
@@ -69,7 +70,7 @@ def has_files_in(collection: Collection, folder: str) -> bool:
 
 def item_summaries(collection: Collection, ids: Iterable[int]) -> dict[int, ItemSummary]:
     """Items by their ids, in one query however many they are; those that do not exist are left out."""
-    rows = collection.db.execute(_SUMMARIES, (*[LONGEST_CAPTION] * 3, json.dumps([*ids])))
+    rows = collection.db.execute(_SUMMARIES, (*[LONGEST_CAPTION] * 2, json.dumps([*ids])))
     return {row[0]: ItemSummary(*row) for row in rows.fetchall()}
 
 
@@ -86,10 +87,6 @@ _SUMMARIES = """
             (
                 SELECT substr(group_concat(text, ', '), 1, ?)
                 FROM (SELECT text FROM texts WHERE item = items.id AND source = 'owner_tag' ORDER BY number)
-            ),
-            (
-                SELECT substr(group_concat(text, ', '), 1, ?)
-                FROM (SELECT text FROM texts WHERE item = items.id AND source = 'tag' ORDER BY number)
             )
         ),
         coalesce((SELECT stars FROM ratings WHERE ratings.item = items.id), 0),

@@ -31,8 +31,8 @@ _CANDIDATES = 100
 class Diffused(NamedTuple):
     r"""Scores that were diffused over the graph, \(g = y + \alpha S f\), beside what was there before.
 
-    The total is `own * scores + g`; y is `share * (scores - floor)` where `inside`, else 0. `operator` is S. In a large
-    collection f is only about g, otherwise they are equal.
+    The total is `own * scores + g`; y is `share * (scores - floor)` where `inside`, else 0. `operator` is S, and
+    `neighbors` are those of every item. In a large collection f is only about g, otherwise they are equal.
     """
 
     total: FloatArray
@@ -42,6 +42,7 @@ class Diffused(NamedTuple):
     floor: float
     own: float
     operator: Any
+    neighbors: NDArray[np.int32]
 
 
 def diffuse_scores(
@@ -80,7 +81,7 @@ def diffuse_scores(
         f = g = graph.diffuse(start, ALPHA, operator=operator)
     size = float(np.abs(scores[rows]).max()) or 1.0
     own = 1.0 if judged else 1e-6 / size
-    return Diffused(own * scores + g, f, start > 0, share, floor, own, operator)
+    return Diffused(own * scores + g, f, start > 0, share, floor, own, operator, graph.ids)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from rankloom.collection.verify import unsound_vectors
 from rankloom.core import FloatArray, IntArray, Remembered
 from rankloom.engine import cascade
 from rankloom.engine.arrangement import Arranged, Arrangement
-from rankloom.engine.cutoff import LOOKED_AT, suggest_cutoff
+from rankloom.engine.cutoff import LOOKED_AT, count_likely, suggest_cutoff
 from rankloom.engine.diffusion import Diffusion
 from rankloom.engine.encoding import ExampleEncoder
 from rankloom.engine.explanation import Explanation
@@ -141,7 +141,8 @@ class Pipeline:
             allowed = self.allowed(ranking)
         arranged = self.arrangement.arrange(ranking, allowed, options, max(options.offset + k, LOOKED_AT))
         order, plain = arranged.order, options.method == "experts" and not options.diversity
-        cutoff = suggest_cutoff(arranged.total[order], arranged.n_results, ranking) if plain else None
+        cutoff = suggest_cutoff(order, arranged.others, arranged.n_results, ranking) if plain else None
+        likely = None if cutoff is None else count_likely(arranged.total[order[:cutoff]])
         literal = ranking.literal if query.text.strip() else None
         grades, others = ranking.judgements.grades, arranged.others
         shown = order[options.offset : options.offset + k]
@@ -159,7 +160,10 @@ class Pipeline:
         diffused, learning = ranking.diffused is not None, ranking.view.learning
         n_literal = None if literal is None else int(literal[allowed].sum())
         marks = ranking.judgements.n_marks
-        return Results(tuple(found), arranged.n_results, cutoff, diffused, marks, learning=learning, literal=n_literal)
+        return Results(
+            tuple(found), arranged.n_results, cutoff, diffused, marks,
+            learning=learning, literal=n_literal, likely=likely,
+        )  # fmt: skip
 
     def hits(
         self, snapshot: Snapshot, rows: IntArray, offset: int = 0, total: FloatArray | None = None

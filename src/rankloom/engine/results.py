@@ -47,6 +47,7 @@ class Results(Sequence[SearchHit]):
     marks : how many marks of this query counted.
     session : the number of the interleaving session whose results these are.
     learning : whether there are marks that the weights do not know yet.
+    likely : about how many of them are what was looked for; None where nothing can be said.
     literal : how many of the matching items have words of the query in their texts or tags; None without words.
     """
 
@@ -58,6 +59,7 @@ class Results(Sequence[SearchHit]):
     session: int | None = None
     learning: bool = False
     literal: int | None = None
+    likely: int | None = None
 
     def __len__(self) -> int:
         return len(self.hits)

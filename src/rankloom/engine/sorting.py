@@ -50,7 +50,7 @@ def sorted_search(engine: Engine, query: Query, k: int, options: SearchOptions, 
     ranked = [hit._replace(rank=rank) for rank, hit in enumerate(hits, 1)]
     shown = tuple(ranked[options.offset : options.offset + k])
     literal = None if results.literal is None else sum(bool(hit.literal) for hit in hits)
-    return replace(results, hits=shown, total=len(hits), cutoff=None, literal=literal)
+    return replace(results, hits=shown, total=len(hits), cutoff=None, likely=None, literal=literal)
 
 
 def suggested_members(engine: Engine, album: Album, n: int, user: str = "") -> Results:
@@ -68,4 +68,4 @@ def suggested_members(engine: Engine, album: Album, n: int, user: str = "") -> R
     judged = judged_items(engine.collection, album.id)
     results = engine.search(album.query, BEST + len(judged), SearchOptions(user=user))
     hits = [hit for hit in [*results][: results.cutoff] if hit.id not in judged]
-    return replace(results, hits=tuple(hits[:n]), total=len(hits), cutoff=None)
+    return replace(results, hits=tuple(hits[:n]), total=len(hits), cutoff=None, likely=None)

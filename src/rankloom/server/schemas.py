@@ -174,6 +174,7 @@ class SearchResponse(BaseModel):
 
     total: int
     cutoff: int | None
+    likely: int | None
     diffused: bool
     marks: int
     learning: bool

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  clock, count, date, duration, expertName, grouped, literally, mean, number, partGroup, signed, smooth, sum,
-  table,
+  clock, count, date, duration, expertName, grouped, howMany, lastFrame, literally, mean, number, partGroup,
+  signed, smooth, sum, table, title,
 } from "#page/format.js";
 
 test("numbers", () => {
@@ -13,6 +13,13 @@ test("numbers", () => {
   assert.equal(number(-123.4), "-123");
   assert.equal(signed(0.5, 2), "+0.50");
   assert.equal(signed(-0.5, 2), "−0.50");
+});
+
+test("how many results there are, or are likely right", () => {
+  assert.equal(howMany({ likely: null, total: 1835 }), "1,835 results");
+  assert.equal(howMany({ likely: 0, total: 9 }), "about 0 likely");
+  assert.equal(howMany({ likely: 32, total: 1835 }), "about 32 likely");
+  assert.equal(howMany({ likely: 1249, total: 9000 }), "about 1,200 likely");
 });
 
 test("how many results have the words", () => {
@@ -32,6 +39,11 @@ test("times", () => {
   assert.equal(clock(65.9), "1:05");
 });
 
+test("a shot ends before the next one begins", () => {
+  assert.equal(lastFrame(1, 3), 3 - 1 / 25);
+  assert.equal(lastFrame(5, 5.02), 5); // of a single frame
+});
+
 test("dates", () => {
   assert.equal(date(null), "");
   assert.equal(date("2024"), "2024");
@@ -40,10 +52,18 @@ test("dates", () => {
 });
 
 test("experts have names for people", () => {
-  assert.deepEqual(expertName("hsv_histogram.cosine"), { group: "Colours", detail: "cosine" });
+  assert.deepEqual(expertName("hsv_histogram.cosine"), { group: "Colours", detail: "proportions" });
+  assert.deepEqual(expertName("text.bm25"), { group: "Words of people, read or said", detail: "" });
   assert.deepEqual(expertName("my_clip.l2.x"), { group: "my clip", detail: "l2.x" });
   assert.deepEqual(expertName("concept.a.b"), { group: "Concept: a.b", detail: "" });
   assert.equal(expertName("constructor").group, "constructor"); // not what every object has
+});
+
+test("an item without a caption is called by its date and file", () => {
+  const hit = /** @type {any} */ ({ caption: null, taken: "2024", name: "a.jpg" });
+  assert.equal(title(hit), "2024, a.jpg");
+  assert.equal(title({ ...hit, taken: null }), "a.jpg");
+  assert.equal(title({ ...hit, caption: "A boat" }), "A boat");
 });
 
 test("parts of a score fall into groups", () => {

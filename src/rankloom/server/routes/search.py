@@ -61,6 +61,7 @@ def _search(context: Context, asked: SearchRequest, user: str) -> Response:
     about = {
         "total": results.total,
         "cutoff": results.cutoff,
+        "likely": results.likely,
         "diffused": results.diffused,
         "marks": results.marks,
         "learning": results.learning,

@@ -46,7 +46,7 @@ export class Browse {
     this.pages = new Set(pages);
     const seconds = (performance.now() - began) / 1000;
     const answer = {
-      total, cutoff: null, diffused: false, learning: false, literal: null, marks: 0, seconds,
+      total, cutoff: null, likely: null, diffused: false, learning: false, literal: null, marks: 0, seconds,
       hits: found[0].hits,
     };
     return { answer, groups, hits };

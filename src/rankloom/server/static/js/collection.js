@@ -3,6 +3,7 @@
 import {
   $, attempt, button, errorLine, h, messageOf, put, scrolled, tableHead, tableRow, toast,
 } from "./dom.js";
+import { expertName } from "./format.js";
 import { jobEnd } from "./jobs.js";
 import { latestPeople, peopleSection } from "./people.js";
 
@@ -58,10 +59,13 @@ function descriptors({ descriptors: list, neighbours }) {
       ? "The graph of neighbours is ready: similar pictures help each other."
       : "The graph of neighbours is being built; until then each result stands by itself."),
     scrolled("Descriptors", {}, tableHead(["Descriptor", "Components", "Described"]), h("tbody", {},
-      list.map(({ name, dimension, share }) => tableRow(name, dimension.toLocaleString("en"), [
-        h("progress", { max: "1", value: String(share), "aria-label": `${name} described` }),
-        ` ${(100 * share).toFixed(0)} %`,
-      ])))),
+      list.map(({ name, dimension, share }) => {
+        const { group } = expertName(name);
+        return tableRow(group, dimension.toLocaleString("en"), [
+          h("progress", { max: "1", value: String(share), "aria-label": `${group} described` }),
+          ` ${(100 * share).toFixed(0)} %`,
+        ]);
+      }))),
   ];
 }
 

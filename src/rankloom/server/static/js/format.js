@@ -1,6 +1,6 @@
 // Numbers, dates and names as people read them.
 
-/** @import { Matched, Part } from "./types.js" */
+/** @import { Answer, Hit, Matched, Part } from "./types.js" */
 
 /**
  * A table without the names that every object has: what is looked up in it may come from people.
@@ -14,6 +14,13 @@ export function table(entries) {
 
 /** Several things of a kind: "1 mark", "2 marks". @param {number} n @param {string} word */
 export const count = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
+
+/** An estimate by its first two digits. @param {number} n */
+export const about = (n) => `about ${Number(n.toPrecision(2)).toLocaleString("en")}`;
+
+/** How many results are likely right, or there at all. @param {Pick<Answer, "likely" | "total">} answer */
+export const howMany = ({ likely, total }) =>
+  likely === null ? count(total, "result") : `${about(likely)} likely`;
 
 /** A number as scores are shown. @param {number} value */
 export const number = (value, digits = 3) => value.toFixed(Math.abs(value) >= 100 ? 0 : digits);
@@ -31,6 +38,11 @@ export function clock(seconds) {
   const full = Math.floor(seconds);
   return `${Math.floor(full / 60)}:${String(full % 60).padStart(2, "0")}`;
 }
+
+const FRAME = 1 / 25; // seconds; the frame rate of a video is not known here
+
+/** When a shot shows its last frame: at its end the next begins. @param {number} start @param {number} end */
+export const lastFrame = (start, end) => Math.max(start, end - FRAME);
 
 /**
  * A date as people write it; the collection has "2024-05-01T10:00:00" or less.
@@ -58,6 +70,9 @@ export function monthName(month, short = false, locale = undefined) {
   return new Date(year, number - 1, 1).toLocaleDateString(locale, { year: "numeric", month: style });
 }
 
+/** What stands above an item: what people wrote, else its date and file. @param {Hit} hit */
+export const title = ({ caption, taken, name }) => caption || [date(taken), name].filter(Boolean).join(", ");
+
 const READ = table({ ocr: "Text in it", speech: "Said in it", people: "Shows" });
 
 /** What of an item was read or heard, for people. @param {Matched} matched */
@@ -65,10 +80,15 @@ export const matchedLine = ({ source, text }) => `${READ[source] ?? source}: “
 
 const DESCRIPTORS = table({
   semantic: "What it shows", color_correlogram: "Colours side by side", color_layout: "Layout of colours",
-  spatial_color_histogram: "Colours by place", hsv_histogram: "Colours", rgb_histogram: "Colours (RGB)",
-  lab_histogram: "Colours (Lab)", color_moments: "Mean colours", edge_histogram: "Edges", hog: "Shapes",
+  color_similarity: "Where colours are alike", spatial_color_histogram: "Colours by place",
+  hsv_histogram: "Colours", color_moments: "Mean colours", edge_histogram: "Edges", hog: "Shapes",
   gist: "Scene layout", lbp: "Fine texture", gabor: "Texture", wavelet: "Wavelets",
-  sift_words: "Local details", text: "Words of people, read or said", tags: "Automatic words", faces: "Faces",
+  dense_words: "Details by place", sift_words: "Local details", text: "Words of people, read or said",
+  tags: "Automatic words", faces: "Faces", perceptual_hash: "Near copies",
+});
+const DETAILS = table({
+  l1: "sum of differences", l2: "straight distance", cosine: "proportions", chi2: "relative differences",
+  intersection: "overlap", bm25: "",
 });
 const WORDS = table({
   "words.map": "Looks like the words", "words.classes": "Shows what the words name",
@@ -79,8 +99,8 @@ const WORDS = table({
 export function expertName(name) {
   if (name.startsWith("concept.")) return { group: `Concept: ${name.slice(8)}`, detail: "" };
   if (WORDS[name]) return { group: WORDS[name], detail: "" };
-  const [first, ...rest] = name.split(".");
-  return { group: DESCRIPTORS[first] ?? first.replaceAll("_", " "), detail: rest.join(".") };
+  const [first, ...others] = name.split("."), rest = others.join(".");
+  return { group: DESCRIPTORS[first] ?? first.replaceAll("_", " "), detail: DETAILS[rest] ?? rest };
 }
 
 const KINDS = table({

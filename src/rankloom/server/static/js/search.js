@@ -1,7 +1,7 @@
 // Searching: what is asked, and what comes back. It changes the store and draws nothing.
 
 import { Browse } from "./browse.js";
-import { count } from "./format.js";
+import { count, howMany } from "./format.js";
 import {
   asked, empty, fromAddress, inWords, isList, rankedBy, toAddress, withExample, withFilter,
 } from "./query.js";
@@ -81,7 +81,7 @@ export class Search {
     if (animate) this.speech.announce(`New order. ${count(up, "result")} moved up, ${down} down.`);
     else if (!hits.length) this.speech.announce("Nothing was found.");
     else if (groups) this.speech.announce(`${count(answer.total, "item")}, ${inWords(query)}`);
-    else this.speech.announce(`${count(answer.total, "result")} for ${inWords(query)}`);
+    else this.speech.announce(`${howMany(answer)} for ${inWords(query)}`);
   }
 
   /** @param {Error} error @param {boolean} animate an order that was shown stays */

@@ -1,7 +1,7 @@
 // What is said about the results: how many and how fast, and that there is a new order to be seen.
 
 import { $, button, h, put } from "./dom.js";
-import { count, duration, literally } from "./format.js";
+import { count, duration, howMany, literally } from "./format.js";
 import { isEmpty } from "./query.js";
 
 /** @import { State, Store } from "./types.js" */
@@ -18,8 +18,9 @@ export function makeStatus(/** @type {Store<State>} */ store) {
     view.classList.toggle("by-date", order.byDate);
     const by = groups ? ORDERS[groups[0]?.month ? sort || "newest" : sort] ?? "" : ORDERS[sort] ?? "";
     put($("status"), answer ? [
-      h("span", {}, h("strong", {}, count(answer.total, groups ? "item" : "result")),
-        groups ? "" : ` in ${duration(answer.seconds)}`),
+      groups ? h("strong", {}, count(answer.total, "item"))
+        : h("span", { title: `${count(answer.total, "result")} in all` },
+          h("strong", {}, howMany(answer)), ` in ${duration(answer.seconds)}`),
       literally(answer) ? h("span", { class: "muted" }, literally(answer)) : null,
       answer.marks ? h("span", { class: "follows" }, `follows ${count(answer.marks, "mark")}`) : null,
       answer.learning ? h("span", { class: "muted" }, "still learning from marks") : null,

@@ -56,6 +56,7 @@ export interface Matched { source: string; text: string }
 export interface Answer {
   total: number;
   cutoff: number | null;
+  likely: number | null;
   diffused: boolean;
   learning: boolean;
   literal: number | null;

@@ -2,7 +2,7 @@
 
 import { file, thumbnail, view } from "./addresses.js";
 import { $, button, errorLine, h, iconButton, put } from "./dom.js";
-import { clock, date, table } from "./format.js";
+import { clock, date, table, title } from "./format.js";
 import { isRight, isWrong } from "./marking.js";
 import { KINDS, overlay, transcript } from "./places.js";
 import { shotPlayer } from "./player.js";
@@ -61,7 +61,7 @@ export class Viewer {
     const hit = this.dialog.open ? hits.find((other) => other?.id === this.hit.id) : undefined;
     if (!hit || hit === this.hit) return;
     this.hit = hit;
-    put(this.dialog.querySelector("h2"), hit.caption || hit.name);
+    put(this.dialog.querySelector("h2"), title(hit));
   }
 
   listen() {
@@ -186,7 +186,7 @@ export class Viewer {
     const corner = (name, symbol, label, props) =>
       iconButton(symbol, label, { class: `icon-button ${name}`, "data-name": name, ...props });
     const what = isList(this.store.state.query) ? "Item" : "Result";
-    dialog.setAttribute("aria-label", `${what} ${hit.rank}: ${hit.caption || hit.name}`);
+    dialog.setAttribute("aria-label", `${what} ${hit.rank}: ${title(hit)}`);
     const media = this.media(), boxes = this.isGone() ? [] : this.boxes(...this.kinds);
     const said = item?.speech.length && !this.isGone()
       ? transcript(item.speech, hit, () => dialog.querySelector("video")) : null;
@@ -197,7 +197,7 @@ export class Viewer {
       corner("after", "next", "Next result", { disabled: atEnd, onclick: () => this.step(1) }),
       corner("shut", "wrong", "Close", { onclick: () => dialog.close() }),
       h("div", { class: "about" },
-        h("h2", {}, hit.caption || hit.name), this.tools(), item ? this.notes.show(hit, item) : null,
+        h("h2", {}, title(hit)), this.tools(), item ? this.notes.show(hit, item) : null,
         this.facts(),
         item && item.shots.length > 1 ? this.strip(item.shots) : null));
     if (this.notes.root.contains(active)) active.focus();
@@ -257,7 +257,7 @@ export class Viewer {
     const same = this.dialog.querySelector(".stage > *");
     if (same?.dataset.item === String(hit.id)) return same;
     if (hit.kind === "shot") return shotPlayer(hit);
-    return h("img", { src: view(hit.id), alt: hit.caption || hit.name, "data-item": hit.id });
+    return h("img", { src: view(hit.id), alt: title(hit), "data-item": hit.id });
   }
 
   /** In place of a picture whose file was deleted, moved or changed. */
@@ -265,7 +265,7 @@ export class Viewer {
     const { hit, item } = this;
     const paths = (item?.files ?? []).map(({ folder, name }) => `${folder}/${name}`);
     return h("div", { class: "gone", "data-item": `gone ${hit.id}` },
-      h("img", { src: thumbnail(hit.id), alt: hit.caption || hit.name }),
+      h("img", { src: thumbnail(hit.id), alt: title(hit) }),
       h("div", { role: "status" }, h("strong", {}, "This file is gone"),
         paths.map((path) => h("span", { class: "path" }, path)), h("span", {}, GONE)));
   }

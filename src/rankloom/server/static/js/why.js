@@ -2,7 +2,7 @@
 
 import { thumbnail } from "./addresses.js";
 import { errorLine, h, put } from "./dom.js";
-import { expertName, grouped, matchedLine, number, partGroup, signed, sum } from "./format.js";
+import { expertName, grouped, matchedLine, number, partGroup, signed, sum, title } from "./format.js";
 import { asked, isList } from "./query.js";
 
 /** @import { Api, Comparison, Hit, Part, State, Store } from "./types.js" */
@@ -96,7 +96,7 @@ export class Why {
   versus(a, b, { difference, why }) {
     /** @param {Hit} hit */
     const figure = (hit) => h("figure", {},
-      h("img", { src: thumbnail(hit.id), alt: hit.caption || hit.name }),
+      h("img", { src: thumbnail(hit.id), alt: title(hit) }),
       h("figcaption", {}, `Result ${hit.rank}`));
     const order = h("span", {}, difference < 0 ? "now below" : "above");
     return [
@@ -117,7 +117,7 @@ function head(hit, score = hit.score) {
     h("img", { src: thumbnail(hit.id), alt: "" }),
     h("div", {},
       h("div", { class: "place" }, `Result ${hit.rank}`),
-      h("div", { class: "name" }, hit.caption || hit.name),
+      h("div", { class: "name" }, title(hit)),
       h("div", { class: "muted", "data-score": score }, `score ${number(score)}${before}`)));
 }
 
@@ -152,7 +152,13 @@ function opened(line, members, largest, similar) {
     pictures.length
       ? h("div", { class: "neighbours" }, pictures.map((part) => neighbor(part, similar))) : null,
     others.map(({ kind, name, value }) =>
-      bar(kind === "mark" ? name : expertName(name).detail || name, value, largest, "part")));
+      bar(kind === "mark" ? name : partName(name), value, largest, "part")));
+}
+
+/** An expert below the name of its group. @param {string} name */
+function partName(name) {
+  const { group, detail } = expertName(name);
+  return detail || group;
 }
 
 /** @param {string} name @param {number} value @param {number} largest */
