@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from rankloom.collection._files import STORED, vector_file
-from rankloom.collection._schema import DATABASE_ERRORS, MIGRATIONS, Table, lacking, tables, version_of
+from rankloom.collection._schema import DATABASE_ERRORS, MIGRATIONS, version_of
+from rankloom.collection._tables import Table, lacking, tables
 from rankloom.collection.query import Query
 
 THUMBNAILS = "thumbnails.bin"

@@ -6,7 +6,8 @@ import sqlite3
 import warnings
 from pathlib import Path
 
-from rankloom.collection._schema import MIGRATIONS, lacking, migrate, only_readable, version_of
+from rankloom.collection._schema import MIGRATIONS, migrate, only_readable, version_of
+from rankloom.collection._tables import lacking
 from rankloom.collection.backup import back_up
 from rankloom.collection.damage import DATABASE, damaged, emptied, too_new
 from rankloom.collection.identity import make_id

@@ -12,16 +12,8 @@ from pathlib import Path
 
 from rankloom.collection._checks import text_or_bytes, valid
 from rankloom.collection._salvage import Gap, Row, count_by_index, gap_condition, rows_of
-from rankloom.collection._schema import (
-    DATABASE_ERRORS,
-    MIGRATIONS,
-    Table,
-    migrate,
-    new_database,
-    quoted,
-    tables,
-    version_of,
-)
+from rankloom.collection._schema import DATABASE_ERRORS, MIGRATIONS, migrate, version_of
+from rankloom.collection._tables import Table, new_database, quoted, tables
 from rankloom.collection._texts import OWN_SOURCES, drop_older_captions
 from rankloom.collection.identity import drop_id
 

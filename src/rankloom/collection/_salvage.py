@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from rankloom.collection._checks import text_or_bytes, valid
-from rankloom.collection._schema import DATABASE_ERRORS, Table, new_database, quoted, tables
+from rankloom.collection._schema import DATABASE_ERRORS
+from rankloom.collection._tables import Table, new_database, quoted, tables
 from rankloom.collection.damage import DATABASE
 
 Row = tuple[Any, ...]

@@ -20,7 +20,8 @@ from rankloom.collection._locks import alone
 from rankloom.collection._rebuild import BACKUP_COPY, TableCount, merged, opened_backup, rebuilt
 from rankloom.collection._recompute import DamagedBlock, describe_blocks, describe_items, incomplete_items
 from rankloom.collection._salvage import opened_copy
-from rankloom.collection._schema import DATABASE_ERRORS, MIGRATIONS, new_database, unknown, version_of
+from rankloom.collection._schema import DATABASE_ERRORS, MIGRATIONS, version_of
+from rankloom.collection._tables import new_database, unknown
 from rankloom.collection.backup import backups, stamp
 from rankloom.collection.collection import NEIGHBORS, Collection
 from rankloom.collection.damage import (
