@@ -60,7 +60,7 @@ def listing(folder: Path):
 def test_a_medium_that_can_only_be_read(folder):
     before = listing(folder)
     with frozen(folder):
-        for command in (["info"], ["search", "boat"], ["verify"], ["duplicates"]):
+        for command in (["info"], ["search", "boat", "--json"], ["verify"], ["duplicates"]):
             done = CliRunner().invoke(main, [*command, "-c", str(folder)])
             assert (done.exit_code, done.stderr) == (0, ""), command
         with Collection(folder) as collection:
