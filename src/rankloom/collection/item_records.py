@@ -6,7 +6,6 @@ of the semantic vectors of large collections.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.collection._files import AppendFile
+from rankloom.collection._meta import read_fact, write_fact
 from rankloom.collection.collection import Collection
 
 KEYS = ("looks", "colors", "nearness", "sketches")
@@ -99,7 +99,7 @@ def store_records(collection: Collection, kind: RecordKind) -> None:
     finally:
         file.close()
     with collection.transaction() as db:
-        db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (kind.key, json.dumps([version, len(vectors)])))
+        write_fact(db, kind.key, [version, len(vectors)])
         db.execute("DELETE FROM blocks WHERE file = ? AND start >= ?", (name, first * kind.dtype.itemsize))
         db.executemany("INSERT INTO blocks VALUES (?, ?, ?, ?)", blocks)
         if before != version:
@@ -133,6 +133,5 @@ def _file(key: str, version: str) -> str:
 
 
 def _stored(collection: Collection, key: str) -> tuple[str, int]:
-    row = collection.db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-    version, rows = json.loads(row[0]) if row else ("", 0)
+    version, rows = read_fact(collection, key) or ("", 0)
     return str(version), int(rows)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom._io import atomic_write
+from rankloom.collection._meta import read_fact, write_fact
 from rankloom.collection.collection import Collection
 from rankloom.collection.item_records import RecordKind, all_records, store_records
 from rankloom.collection.marks import asked
@@ -56,7 +57,7 @@ _NOTHING = RefinedMap("", None, None)
 
 def refined_map(collection: Collection) -> RefinedMap:
     """What was learned last for the map in use; nothing if there is none."""
-    state = _state(collection)
+    state = read_fact(collection, _KEY) or {}
     if state.get("map") != _basis() or not state.get("version"):
         return _NOTHING
     try:
@@ -101,7 +102,7 @@ def store_refined_map(collection: Collection) -> None:
     if SOURCE not in complete or not SentenceEncoder.available():
         return
     captions, marked = caption_pairs(collection), mark_pairs(collection)
-    if not _outdated(_state(collection), len(captions), marked):
+    if not _outdated((read_fact(collection, _KEY) or {}), len(captions), marked):
         return
     sample = _sample(captions)
     pairs = sample + marked
@@ -135,8 +136,7 @@ def _store(collection: Collection, refined: Refined | None, n_captions: int, mar
             file.write(data.getvalue())
     state = {"map": _basis(), "version": version, "captions": n_captions, "marks": [*map(list, marked)]}
     with collection.transaction() as db:
-        db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_KEY, json.dumps(state)))
-        db.execute("UPDATE counters SET value = value + 1 WHERE name = 'contents'")  # searches see it
+        write_fact(db, _KEY, state)
 
 
 def _outdated(state: dict[str, Any], n_captions: int, marked: list[WordPair]) -> bool:
@@ -190,8 +190,3 @@ def _sample(pairs: list[WordPair]) -> list[WordPair]:
 def _basis() -> str:
     """What is learned depends on these, beside captions and marks."""
     return f"{word_map().version}-{_METHOD}"
-
-
-def _state(collection: Collection) -> dict[str, Any]:
-    row = collection.db.execute("SELECT value FROM meta WHERE key = ?", (_KEY,)).fetchone()
-    return dict(json.loads(row[0])) if row else {}

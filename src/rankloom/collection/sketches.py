@@ -6,7 +6,6 @@ items, and appends sketches; whoever builds the neighbor graph learns how many i
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom._io import atomic_write
+from rankloom.collection._meta import read_fact, write_fact
 from rankloom.collection.collection import Collection
 from rankloom.collection.item_records import RecordKind, store_records
 from rankloom.collection.record_kinds import SOURCE
@@ -45,11 +45,13 @@ class LearnedCascade(NamedTuple):
     weights: Mapping[str, float]
 
 
-def sketch_basis(collection: Collection) -> SketchBasis | None:
-    """What the sketches of a collection are made with; None if it has none."""
-    state = _state(collection, _BASIS)
+def sketch_basis(collection: Collection, known: SketchBasis | None = None) -> SketchBasis | None:
+    """What the sketches of a collection are made with; None if it has none. One that is known is not read again."""
+    state = read_fact(collection, _BASIS)
     if state is None:
         return None
+    if known is not None and known.version == state["version"]:
+        return known
     try:
         basis = SketchBasis.from_bytes((collection.folder / SKETCH_FILE).read_bytes())
     except Exception:  # a damaged file can fail in any way; it is only derived, and made again by the next index
@@ -71,7 +73,7 @@ def store_sketches(collection: Collection) -> None:
     complete = {stored.name for stored in collection.descriptors() if stored.rows >= len(collection)}
     if SOURCE not in complete or len(collection) < LEAST:
         return
-    basis, state = sketch_basis(collection), _state(collection, _BASIS)
+    basis, state = sketch_basis(collection), read_fact(collection, _BASIS)
     if basis is None or state is None or len(collection) >= _GROWN * state["items"]:
         basis = _learned(collection)
     store_records(collection, sketch_kind(basis))
@@ -83,13 +85,14 @@ def _learned(collection: Collection) -> SketchBasis:
     basis = learn_basis(collection.vectors(SOURCE)[rows])
     with atomic_write(collection.folder / SKETCH_FILE) as file:
         file.write(basis.to_bytes())
-    _store_state(collection, _BASIS, {"version": basis.version, "items": n_items})
+    with collection.transaction() as db:
+        write_fact(db, _BASIS, {"version": basis.version, "items": n_items})
     return basis
 
 
 def learned_cascade(collection: Collection) -> LearnedCascade | None:
     """What was learned last, if it is of the sketches in use."""
-    state, made_with = _state(collection, _CASCADE), _state(collection, _BASIS)
+    state, made_with = read_fact(collection, _CASCADE), read_fact(collection, _BASIS)
     if state is None or made_with is None or state["version"] != made_with["version"]:
         return None
     return LearnedCascade(**state)
@@ -97,15 +100,5 @@ def learned_cascade(collection: Collection) -> LearnedCascade | None:
 
 def store_cascade(collection: Collection, learned: LearnedCascade) -> None:
     """Keep what was learned."""
-    _store_state(collection, _CASCADE, learned._asdict())
-
-
-def _state(collection: Collection, key: str) -> dict[str, Any] | None:
-    row = collection.db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-    return dict(json.loads(row[0])) if row else None
-
-
-def _store_state(collection: Collection, key: str, state: dict[str, Any]) -> None:
     with collection.transaction() as db:
-        db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, json.dumps(state)))
-        db.execute("UPDATE counters SET value = value + 1 WHERE name = 'contents'")  # searches see it
+        write_fact(db, _CASCADE, learned._asdict())

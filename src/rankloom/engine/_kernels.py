@@ -47,16 +47,17 @@ def diffuse(pointers, columns, weights, alpha, start, tol, most):
 
 
 @njit(nogil=True, cache=True)
-def diffuse_nearby(pointers, columns, weights, alpha, start, rows, least, f, residual):
+def diffuse_nearby(pointers, columns, weights, alpha, start, rows, least):
     """The same by pushing: an item whose residual is above `least` adds it to its score and hands it on.
 
-    `f` and `residual` are zeros and hold the result; `rows` are where `start` is above 0. Only items that are reached
-    are touched, so that the cost does not depend on how many there are. Returns how many pushes there were.
+    `rows` are where `start` is above 0. Only items that are reached are touched, so that the cost hardly depends on how
+    many there are. Returns the scores, and the residuals that are left.
     """
-    n = len(f)
+    n = len(start)
+    f, residual = np.zeros(n), np.zeros(n)
     waiting = np.empty(n, np.int32)  # a ring: an item is in it at most once
     inside = np.zeros(n, np.bool_)
-    first = count = pushes = 0
+    first = count = 0
     for row in rows:
         residual[row] = start[row]
         if residual[row] > least:
@@ -71,7 +72,6 @@ def diffuse_nearby(pointers, columns, weights, alpha, start, rows, least, f, res
         value = residual[row]
         residual[row] = 0.0
         f[row] += value
-        pushes += 1
         for place in range(np.uint64(pointers[row]), np.uint64(pointers[row + 1])):
             other = columns[place]
             residual[other] += alpha * weights[place] * value
@@ -79,4 +79,4 @@ def diffuse_nearby(pointers, columns, weights, alpha, start, rows, least, f, res
                 waiting[(first + count) % n] = other
                 inside[other] = True
                 count += 1
-    return pushes
+    return f, residual

@@ -126,13 +126,11 @@ def collapsed_first(
             break
         taken *= 2
     grouped: IntArray = np.array([*groups], dtype=np.int64)
-    members = best_rows(scores, np.intersect1d(grouped, rows), len(grouped))
-    others: dict[int, list[int]] = {groups[row]: [] for row in kept[:n].tolist() if row in groups}
-    for row in members.tolist():
-        if groups[row] in others:
-            others[groups[row]].append(row + 1)
-    best = {row: others[groups[row]] for row in kept[:n].tolist() if row in groups}
-    return kept[:n], {row: group[1:] for row, group in best.items() if len(group) > 1}  # the first is the row itself
+    members: dict[int, list[int]] = {}
+    for row in best_rows(scores, np.intersect1d(grouped, rows), len(grouped)).tolist():
+        members.setdefault(groups[row], []).append(row + 1)
+    others = {row: members[groups[row]][1:] for row in kept[:n].tolist() if row in groups}  # the first is itself
+    return kept[:n], {row: left_out for row, left_out in others.items() if left_out}
 
 
 def n_collapsed(rows: IntArray, groups: Mapping[int, int]) -> int:

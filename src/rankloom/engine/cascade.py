@@ -43,11 +43,10 @@ _SLOPE = 500  # nearest items by which sketches and experts are compared
 
 
 class Candidates(NamedTuple):
-    """The rows that experts look at, in ascending order, and those of them that are spread over the collection, if
-    there are such."""
+    """The rows that experts look at, in ascending order, and whether sketches chose them."""
 
     rows: IntArray
-    reference: IntArray | None
+    by_sketches: bool
 
 
 class _Probes(NamedTuple):
@@ -120,7 +119,7 @@ def candidates(
             scores = _following(snapshot.sketches, encoded, judgements, scores, finer)
             nearest = np.concatenate([nearest, best_rows(scores, finer[allowed[finer]], n)])
         rows = nearest
-    return Candidates(together(snapshot.n_items, rows, spread), spread)
+    return Candidates(together(snapshot.n_items, rows, spread), by_sketches=True)
 
 
 def _share(learned: LearnedCascade) -> float:

@@ -108,10 +108,9 @@ class NeighborGraph:
         from rankloom.engine import _kernels
 
         S = self.operator() if operator is None else operator
-        f, residual = np.zeros(len(start)), np.zeros(len(start))
         limit = least * float(start.max(initial=0.0))
         rows = np.flatnonzero(start)
-        _kernels.diffuse_nearby(S.indptr, S.indices, S.data, float(alpha), start, rows, limit, f, residual)
+        f, residual = _kernels.diffuse_nearby(S.indptr, S.indices, S.data, float(alpha), start, rows, limit)
         return f, f + residual
 
 

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.core import FloatArray, IntArray
+from rankloom.core import FloatArray
 from rankloom.engine.diffusion import ALPHA, Diffused
 from rankloom.engine.encoding import EncodedQuery
 from rankloom.engine.explanation import FACES, TAGS, TEXT, Explanation, Part
@@ -18,8 +18,6 @@ from rankloom.engine.scorers import Scorer
 from rankloom.engine.scoring import BaseScores
 from rankloom.engine.view import View
 from rankloom.text import parse_query
-
-_REFERENCE = 20_000  # items that are enough to say what is usual
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,17 +60,9 @@ class Ranking:
         return self.scores if self.diffused is None else self.diffused.total
 
     @property
-    def reference(self) -> IntArray:
-        """Items whose scores are as those of the whole collection."""
-        if self.base.reference is not None:
-            return self.base.reference
-        rows = np.flatnonzero(self.view.snapshot.present)
-        return rows[:: max(1, len(rows) // _REFERENCE)]
-
-    @property
     def complete(self) -> bool:
         """Whether all items that may be hits were scored, or all that an index of the user's choice proposed."""
-        return self.base.reference is None or not np.any(self.eligible & ~self.base.scored)
+        return not self.base.by_sketches or not np.any(self.eligible & ~self.base.scored)
 
     @property
     def by_words_alone(self) -> bool:

@@ -31,14 +31,14 @@ _FEW = 20 * _CANDIDATES  # items that pass the filters, up to which all of them 
 class BaseScores(NamedTuple):
     """phi of a query, and the scores of the experts.
 
-    `rows` are those that were scored, in ascending order, and `reference` those of them that are spread over the
-    collection; None for all. The scores of the others are those of the worst.
+    `rows` are those that were scored, in ascending order; None for all. The others have the score of the worst.
+    `by_sketches` says whether a cascade chose them.
     """
 
     phi: Features
     scores: FloatArray
     rows: IntArray | None = None
-    reference: IntArray | None = None
+    by_sketches: bool = False
 
     @property
     def scored(self) -> NDArray[np.bool_]:
@@ -122,7 +122,7 @@ class Scoring:
         of_rows = request.scorer.scores(_some(snapshot, request.encoded, phi, rows))
         scores = np.full(snapshot.n_items, float(of_rows.min(initial=0.0)))
         scores[rows] = of_rows
-        return BaseScores(phi, scores, rows, chosen.reference)
+        return BaseScores(phi, scores, rows, chosen.by_sketches)
 
     def _phi(self, encoded: EncodedQuery, snapshot: Snapshot) -> Features:
         """phi of a query; a mark changes the weights of its columns, but none of them."""
@@ -189,7 +189,7 @@ class Scoring:
             if proposed is None:
                 return None
             rows = proposed[proposed < snapshot.n_items]
-        return Candidates(rows, None)
+        return Candidates(rows, by_sketches=False)
 
 
 def _rest(snapshot: Snapshot, encoded: EncodedQuery, weights: Mapping[str, float]) -> WeightScorer:

@@ -33,7 +33,7 @@ class Sketches(NamedTuple):
     @classmethod
     def of(cls, collection: Collection, n_items: int, before: Sketches | None) -> Sketches | None:
         """See what there is; records that an earlier snapshot has are used again."""
-        basis = sketch_basis(collection)
+        basis = sketch_basis(collection, None if before is None else before.basis)
         if basis is None:
             return None
         known = None if before is None else before.records
