@@ -118,10 +118,10 @@ def tags(collection: str | None, as_json: bool) -> None:
     with Collection(collection_folder(collection)) as opened:
         known = tag_counts(opened)
     if as_json:
-        for one in known:
-            emit({"tag": one.tag, "items": one.size})
+        for counted in known:
+            emit({"tag": counted.tag, "items": counted.size})
         return
-    table(["tag", "items"], [[one.tag, f"{one.size:,}"] for one in known])
+    table(["tag", "items"], [[counted.tag, f"{counted.size:,}"] for counted in known])
 
 
 @click.group()
@@ -151,11 +151,11 @@ def list_albums(collection: str | None, as_json: bool) -> None:
     with Collection(collection_folder(collection)) as opened:
         known = known_albums(opened)
     if as_json:
-        for one in known:
-            query = None if one.query is None else one.query.to_json()
-            emit({"id": one.id, "name": one.name, "items": one.size, "cover": one.cover, "query": query})
+        for album in known:
+            query = None if album.query is None else album.query.to_json()
+            emit({"id": album.id, "name": album.name, "items": album.size, "cover": album.cover, "query": query})
         return
-    rows = [[one.name, f"{one.size:,}", "" if one.query is None else "living"] for one in known]
+    rows = [[album.name, f"{album.size:,}", "" if album.query is None else "living"] for album in known]
     table(["album", "items", ""], rows)
 
 

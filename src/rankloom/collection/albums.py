@@ -61,10 +61,10 @@ def album(collection: Collection, number: int) -> Album:
 def album_named(collection: Collection, name: str) -> Album:
     """An album by its name."""
     known = albums(collection)
-    for one in known:
-        if one.name.casefold() == name.strip().casefold():
-            return one
-    raise ValueError(f"there is no album {name!r}; known are {', '.join(one.name for one in known[:8]) or 'none'}")
+    for album in known:
+        if album.name.casefold() == name.strip().casefold():
+            return album
+    raise ValueError(f"there is no album {name!r}; known are {', '.join(album.name for album in known[:8]) or 'none'}")
 
 
 def _album(

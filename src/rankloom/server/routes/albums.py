@@ -71,14 +71,14 @@ def album_routes(context: Context) -> APIRouter:
     return router
 
 
-def album_json(context: Context, one: Album) -> dict[str, Any]:
+def album_json(context: Context, album: Album) -> dict[str, Any]:
     """An album as the page takes it."""
-    query = None if one.query is None else context.query_json(one.query)
-    return {**one._asdict(), "query": query}
+    query = None if album.query is None else context.query_json(album.query)
+    return {**album._asdict(), "query": query}
 
 
 def _albums(context: Context) -> list[dict[str, Any]]:
-    return [album_json(context, one) for one in albums(context.collection)]
+    return [album_json(context, album) for album in albums(context.collection)]
 
 
 def _album(context: Context, number: int) -> dict[str, Any]:
