@@ -10,9 +10,10 @@ import numpy as np
 
 from rankloom._io import make_folder
 from rankloom.collection import Collection
-from rankloom.collection._files import STORED, vector_file
+from rankloom.collection._files import vector_file
 from rankloom.collection.collection import THUMBNAILS, StoredDescriptor
 from rankloom.descriptors import PRESETS
+from rankloom.experts.compact import CompactVectors
 
 BLOCK = 20_000
 NOISE = 0.2  # relative size of the perturbation of a component
@@ -47,7 +48,7 @@ def _write_vectors(small: Collection, target: Path, descriptor: StoredDescriptor
             mixed = np.where(new, mixed * noise[at % _TABLE], mixed)
             if unit:
                 mixed /= np.maximum(np.linalg.norm(mixed, axis=1, keepdims=True), 1e-6)
-            file.write(mixed.astype(STORED).tobytes())
+            file.write(CompactVectors.of(mixed).rows.tobytes())
 
 
 def _mixtures(n: int, n_items: int) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:

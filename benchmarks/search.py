@@ -14,6 +14,7 @@ from benchmarks.harness import Bar, at_least, at_most, seconds
 from rankloom.descriptors import DESCRIPTORS as DESCRIPTORS_BY_NAME
 from rankloom.descriptors import PRESETS
 from rankloom.experts import EncodedExample, expert_features, experts_of, measure_scales
+from rankloom.experts.compact import CompactVectors, row_bytes
 from rankloom.experts.distances import DISTANCES, Weighted, add_similarities, all_distances
 from rankloom.rankers import RankingLogisticRegression, SoftCascade
 
@@ -24,15 +25,16 @@ CLASSES = 1000
 VISUAL_WORDS = 256  # of a vocabulary that is trained on the collection
 
 
-def problem(n: int) -> tuple[np.ndarray, np.ndarray]:
+def problem(n: int) -> tuple[CompactVectors, np.ndarray]:
     rng = np.random.default_rng(0)
-    rows = np.empty((n, COMPONENTS), dtype=np.float16)
+    rows = np.empty((n, row_bytes(COMPONENTS)), dtype=np.uint8)
     for start in range(0, n, 100_000):
-        rows[start : start + 100_000] = rng.random((min(100_000, n - start), COMPONENTS))
-    return rows, rng.random(COMPONENTS).astype(np.float32)
+        part = rng.random((min(100_000, n - start), COMPONENTS))
+        rows[start : start + 100_000] = CompactVectors.of(part).rows
+    return CompactVectors(rows), rng.random(COMPONENTS).astype(np.float32)
 
 
-def ours(query: np.ndarray, rows: np.ndarray) -> None:
+def ours(query: np.ndarray, rows: CompactVectors) -> None:
     for _ in range(DESCRIPTORS):
         all_distances(query, rows)
 
@@ -47,7 +49,7 @@ def run() -> list[Bar]:
     cores = rankloom.experts.threads.CORES
     rankloom.experts.threads.CORES = 1
     rows, query = problem(100_000)
-    fast, slow = seconds(partial(ours, query, rows), partial(scipys, query, rows.astype(np.float32)), repeats=5)
+    fast, slow = seconds(partial(ours, query, rows), partial(scipys, query, rows[:]), repeats=5)
     large, _ = problem(1_000_000)
     began = time.process_time()
     ours(query, large)
@@ -82,10 +84,11 @@ def _presets(cores: int, n: int = 200_000) -> list[Bar]:
     even = np.ones(len(DISTANCES), dtype=np.float32)
     for preset, names in PRESETS.items():
         widths = [DESCRIPTORS_BY_NAME[name].dimension or VISUAL_WORDS for name in names]
-        block = random.random((10_000, max(widths)), dtype=np.float32).astype(np.float16)
-        stored = [np.tile(block[:, :width], (n // len(block), 1)) for width in widths]
+        block = random.random((10_000, max(widths)), dtype=np.float32)
+        parts = [CompactVectors.of(block[:, :width]).rows for width in widths]
+        stored = [CompactVectors(np.tile(part, (n // len(part), 1))) for part in parts]
 
-        def search(stored: list[np.ndarray] = stored) -> None:
+        def search(stored: list[CompactVectors] = stored) -> None:
             total = np.zeros(n, dtype=np.float32)
             for rows in stored:
                 add_similarities(total, Weighted(rows[0], rows, even, even))
@@ -96,19 +99,19 @@ def _presets(cores: int, n: int = 200_000) -> list[Bar]:
     return bars
 
 
-def labelled(n: int, seed: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+def labelled(n: int, seed: int) -> tuple[np.ndarray, dict[str, CompactVectors]]:
     """Items of many classes, which some descriptors show better than others."""
     centres = np.random.default_rng(0).random((DESCRIPTORS, CLASSES, COMPONENTS)).astype(np.float32)
     random = np.random.default_rng(seed)
     labels = random.integers(0, CLASSES, n)
     vectors = {}
     for name, centre, noise in zip(NAMES, centres, np.linspace(0.25, 0.6, DESCRIPTORS), strict=True):
-        rows = np.empty((n, COMPONENTS), dtype=np.float16)
+        rows = np.empty((n, row_bytes(COMPONENTS)), dtype=np.uint8)
         for start in range(0, n, 100_000):
             part = labels[start : start + 100_000]
             spread = noise * random.standard_normal((len(part), COMPONENTS)).astype(np.float32)
-            rows[start : start + 100_000] = np.clip(centre[part] + spread, 0, 2)
-        vectors[name] = rows
+            rows[start : start + 100_000] = CompactVectors.of(np.clip(centre[part] + spread, 0, 2)).rows
+        vectors[name] = CompactVectors(rows)
     return labels, vectors
 
 
@@ -121,7 +124,7 @@ def _cascade() -> list[Bar]:
     random = np.random.default_rng(2)
     X, y, qid = [], [], []
     for query in range(20):
-        seen = EncodedExample({name: stored[query].astype(np.float32) for name, stored in vectors.items()})
+        seen = EncodedExample({name: stored[query] for name, stored in vectors.items()})
         phi = expert_features(experts, vectors, scales, [seen], len(labels))
         alike = np.flatnonzero((labels == labels[query]) & (np.arange(len(labels)) != query))
         rows = np.concatenate([alike, random.choice(len(labels), 2000, replace=False)])
@@ -144,7 +147,7 @@ def _cascade() -> list[Bar]:
         found["all"] = total
 
     def part(query: int) -> None:
-        seen = EncodedExample({name: stored[query].astype(np.float32) for name, stored in archive.items()})
+        seen = EncodedExample({name: stored[query] for name, stored in archive.items()})
         found["cascade"] = cascade.predict(expert_features(experts, archive, scales, [seen], len(truth)))
 
     ratios, precision = [], {"all": [], "cascade": []}

@@ -26,6 +26,7 @@ from rankloom.descriptors import PRESETS, get_descriptor, semantic_network
 from rankloom.descriptors.semantic import network_input
 from rankloom.experiments import evaluate_collection
 from rankloom.experiments.labeled import LabeledCollection
+from rankloom.experts.compact import CompactVectors
 from rankloom.media import read_image
 from rankloom.rankers import RankingLogisticRegression
 
@@ -184,7 +185,7 @@ def trials(n_items: int = 5000, n_queries: int = 400) -> list[Bar]:
     centers = {name: random.random((50, get_descriptor(name).dimension)) for name in PRESETS["fast"]}
     labels = random.integers(0, 50, n_items)
     vectors = {
-        name: (rows[labels] + random.random((n_items, rows.shape[1]))).astype(np.float16)
+        name: CompactVectors.of(rows[labels] + random.random((n_items, rows.shape[1])))
         for name, rows in centers.items()
     }
     data = LabeledCollection(vectors, labels)

@@ -36,6 +36,7 @@ from rankloom.collection.duplicates import near_pairs
 from rankloom.collection.verify import unsound_vectors
 from rankloom.datasets import read_qrels
 from rankloom.descriptors import DESCRIPTORS, describe
+from rankloom.experts.compact import CompactVectors, row_bytes
 from rankloom.media import read_image
 from tests.archives import write_encoder
 
@@ -87,10 +88,10 @@ def test_items_vectors_thumbnails_texts(collection, folder):
     for name in FEW:
         stored = collection.vectors(name)
         assert stored.shape == (8, DESCRIPTORS[name].dimension)
-        assert stored.dtype.itemsize == 2
+        assert stored.rows.shape == (8, DESCRIPTORS[name].dimension + 10)
         for item in items:
             expected = describe(read_image(item.path), [name])[name]
-            np.testing.assert_allclose(stored[item.id - 1], expected, rtol=2e-3, atol=2e-3)
+            np.testing.assert_array_equal(stored[item.id - 1], CompactVectors.of(expected[None])[0])
     thumbnail = cv2.imdecode(np.frombuffer(collection.thumbnail(3), np.uint8), cv2.IMREAD_COLOR)
     assert thumbnail.shape == (96, 116, 3)
     assert np.abs(thumbnail.astype(int) - cv2.imread(items[2].path).astype(int)).mean() < 12
@@ -372,7 +373,8 @@ def test_a_descriptor_added_later_is_the_same_as_at_once(collection, folder, tmp
         np.testing.assert_array_equal(collection.vectors(name)[:8], vectors)
     hog = collection.vectors("hog")
     for item in collection.items():
-        np.testing.assert_allclose(hog[item.id - 1], describe(read_image(item.path), ["hog"])["hog"], atol=2e-3)
+        expected = describe(read_image(item.path), ["hog"])["hog"]
+        np.testing.assert_array_equal(hog[item.id - 1], CompactVectors.of(expected[None])[0])
     gone = [one for one in range(1, 10) if not collection.present()[one - 1]]
     missing = collection.db.execute("SELECT item FROM missing WHERE descriptor = 'hog'").fetchall()
     assert [one for (one,) in missing] == gone
@@ -408,11 +410,11 @@ def test_verify_finds_and_repairs(collection):
     assert verify(collection).problems == []
     expected = {name: np.array(collection.vectors(name)) for name in FEW}
     stored = next(one for one in collection.descriptors() if one.name == "color_layout")
-    file = collection.folder / f"vectors/{stored.name}-{stored.version}.f16"
+    file = collection.folder / f"vectors/{stored.name}-{stored.version}.codes"
     data = bytearray(file.read_bytes())
     data[37] ^= 0x40
     file.write_bytes(data)
-    os.truncate(collection.folder / "vectors/edge_histogram-1.f16", 100)
+    os.truncate(collection.folder / "vectors/edge_histogram-1.codes", 100)
     thumbnails = collection.folder / "thumbnails.bin"
     data = bytearray(thumbnails.read_bytes())
     data[10] ^= 0xFF
@@ -553,7 +555,7 @@ def test_commands(folder, tmp_path, few):
     assert "0 damaged" in call("verify")
     assert "0 groups" in call("duplicates")
     assert "8 items" in call("export", str(tmp_path / "o.csv"))
-    os.truncate(tmp_path / "c" / "vectors" / "color_layout-2.f16", 10)
+    os.truncate(tmp_path / "c" / "vectors" / "color_layout-2.codes", 10)
     assert "is too short" in call("verify", code=1)
     assert "1 damaged blocks repaired" in call("verify", "--repair", "--workers", "0")
     missing = run.invoke(main, ["info", "-c", str(tmp_path / "none")])
@@ -623,7 +625,7 @@ class TestDrives:
 @pytest.mark.parametrize("damage", ["short", "hole", "gone"])
 def test_a_damaged_file_is_refused_before_it_grows(collection, folder, damage):
     index(collection, descriptors=["hog"], workers=0)  # whose vectors are long: holes are pages of the disk
-    (file,) = collection.folder.glob("vectors/hog-*.f16")
+    (file,) = collection.folder.glob("vectors/hog-*.codes")
     content = file.read_bytes()
     if damage == "gone":
         file.unlink()
@@ -657,7 +659,7 @@ def test_damaged_blocks_are_described_together(collection, folder, monkeypatch):
     for number in range(8, 12):  # one block each
         cv2.imwrite(str(folder / f"{number}.png"), picture(number))
         index(collection, workers=0)
-    files = [*collection.folder.glob("vectors/*.f16"), collection.folder / "thumbnails.bin"]
+    files = [*collection.folder.glob("vectors/*.codes"), collection.folder / "thumbnails.bin"]
     vectors = {file: file.read_bytes() for file in files[:-1]}
     for file in files:
         file.write_bytes(bytes(file.stat().st_size))
@@ -679,9 +681,9 @@ def test_damaged_blocks_are_described_together(collection, folder, monkeypatch):
 
 def test_vectors_that_are_no_numbers_name_the_cure(collection):
     assert unsound_vectors(collection) is None
-    (file,) = collection.folder.glob("vectors/edge_histogram-*.f16")
-    vectors = np.memmap(file, np.float16, "r+")
-    vectors[150 + 3] = np.nan
+    (file,) = collection.folder.glob("vectors/edge_histogram-*.codes")
+    vectors = np.memmap(file, np.uint8, "r+").reshape(-1, row_bytes(96))
+    vectors[1, 96:98] = np.array([np.nan], "<f2").view(np.uint8)
     vectors.flush()
     said = unsound_vectors(collection)
     assert said.startswith("the vector of edge_histogram of item 2 is damaged (not a number)")

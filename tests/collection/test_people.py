@@ -13,7 +13,7 @@ from PIL import Image, ImageOps
 
 from rankloom.cli import main
 from rankloom.collection import Collection, index, repair, verify
-from rankloom.collection._files import STORED
+from rankloom.collection._files import FACE_VECTORS
 from rankloom.collection.backup import back_up
 from rankloom.collection.people import (
     face_picture,
@@ -66,7 +66,7 @@ def add_faces(collection, *faces):
             row = (item, "face", 0.1, 0.1, 0.2, 0.2, 0.9)
             columns = 'item, kind, "left", top, width, height, score'
             box = db.execute(f"INSERT INTO boxes ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?)", row).lastrowid
-            data = (vector / np.linalg.norm(vector)).astype(STORED).tobytes()
+            data = (vector / np.linalg.norm(vector)).astype(FACE_VECTORS).tobytes()
             db.execute("INSERT INTO known_faces VALUES (?, ?, ?, NULL)", (box, data, b"jpeg"))
     return group_faces(collection)
 

@@ -5,7 +5,7 @@ import pytest
 
 from rankloom.collection import Collection, Mark
 from rankloom.collection import sketches as stored_sketches
-from rankloom.collection._files import STORED, vector_file
+from rankloom.collection._files import vector_file
 from rankloom.collection.derived import store_derived
 from rankloom.collection.query import Example, Filters, Query
 from rankloom.collection.sketches import learned_cascade, sketch_basis, store_sketches
@@ -14,6 +14,7 @@ from rankloom.descriptors import DESCRIPTORS
 from rankloom.engine import Engine, SearchOptions, cascade, diffusion
 from rankloom.engine.cells import Cells
 from rankloom.engine.neighbors import NeighborGraph, build_graph, build_graph_among
+from rankloom.experts.compact import CompactVectors
 from rankloom.experts.sketches import DIMENSION, SketchBasis, learn_basis, sketch_scores
 from tests.archives import copied, ids
 from tests.building import built
@@ -31,7 +32,7 @@ def described(n, seed=0):
         width = DESCRIPTORS[name].dimension
         centers = np.random.default_rng(number).gamma(0.3, 1.0, (KINDS, width))
         rows = centers[kind] + rng.gamma(0.3, 0.5, (n, width))
-        vectors[name] = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(STORED)
+        vectors[name] = CompactVectors.of(rows / np.linalg.norm(rows, axis=1, keepdims=True))
     return vectors
 
 
@@ -53,7 +54,7 @@ def fill(collection, vectors, first=1):
             path = collection.folder / vector_file(name, version)
             path.parent.mkdir(exist_ok=True)
             with open(path, "ab") as file:
-                file.write(rows.tobytes())
+                file.write(rows.rows.tobytes())
             row = (name, version, rows.shape[1], kind, first + n - 1)
             db.execute("INSERT OR REPLACE INTO descriptors VALUES (?, ?, ?, ?, ?)", row)
 
@@ -207,7 +208,7 @@ def test_neighbors_among_candidates_and_near_diffusion_are_nearly_exact(original
 def test_new_items_are_found_before_and_after_their_sketches_are_stored(changing):
     engine = Engine(changing)
     engine.search(like(5))
-    twin = {name: np.vstack([rows[4:5], rows[:3]]) for name, rows in described(N).items()}
+    twin = {name: rows.take([4, 0, 1, 2]) for name, rows in described(N).items()}
     fill(changing, twin, N + 1)
     assert engine.snapshot().n_items == N + 4
     assert {5, N + 1} == {*ids(engine.search(like(5), 2, PLAIN))}
@@ -311,7 +312,7 @@ def test_an_index_by_faiss_is_kept_and_made_again_if_damaged(changing):
     before = file.stat().st_mtime_ns
     assert ids(Engine(changing, index="faiss").search(like(5), 20, PLAIN)) == ids(exact)
     assert file.stat().st_mtime_ns == before
-    fill(changing, {name: rows[:4] for name, rows in described(N).items()}, N + 1)
+    fill(changing, {name: rows.take(slice(4)) for name, rows in described(N).items()}, N + 1)
     assert N + 1 in ids(engine.search(like(1), 3, PLAIN))
     file.write_bytes(file.read_bytes()[:100])
     assert ids(Engine(changing, index="faiss").search(like(5), 20, PLAIN)) == ids(exact)

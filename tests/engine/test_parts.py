@@ -18,6 +18,7 @@ from rankloom.collection.settings import encoders_of
 from rankloom.core import Shared
 from rankloom.engine import Engine, Explanation, Part, SearchOptions
 from rankloom.engine.similarity import Distances, Similarities
+from rankloom.experts.compact import row_bytes
 from tests.archives import alike, ids, like, make, rgb, write_encoder, write_pictures
 
 N = 48
@@ -190,8 +191,8 @@ def test_options_that_make_no_sense(options, says):
 def test_a_damaged_vector_is_named_with_its_cure(changing):
     stored = next(entry for entry in changing.descriptors() if entry.name == "hog")
     path = changing.folder / vector_file(stored.name, stored.version)
-    damaged = np.fromfile(path, np.float16)
-    damaged[6 * stored.dimension + 3] = np.nan
+    damaged = np.fromfile(path, np.uint8)
+    damaged[6 * row_bytes(stored.dimension) + stored.dimension :][:2] = np.array([np.nan], "<f2").view(np.uint8)
     damaged.tofile(path)
     engine = alike(changing)
     for query in (like(3), like(7), like(3, text="red"), Query(examples=(Example(item=3), Example(item=9)))):

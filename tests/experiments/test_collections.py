@@ -9,10 +9,12 @@ from sklearn.base import BaseEstimator
 
 from rankloom.engine.diffusion import ALPHA, NEAREST
 from rankloom.engine.feedback import AGAINST, EXPERTS, MEAN, RIDGE
+from rankloom.engine.neighbors import RESOLUTION
 from rankloom.evaluation.metrics import evaluate
 from rankloom.experiments import STRATEGIES, LabeledCollection, evaluate_collection, learned_weights, simulate_users
 from rankloom.experiments.labeled import average_precision
 from rankloom.experts import FOUR
+from rankloom.experts.compact import CompactVectors
 from rankloom.experts.distances import DISTANCES
 from rankloom.rankers import RankingLogisticRegression, make_ranker
 
@@ -32,7 +34,9 @@ def described(seed=0):
         "noise": rng.random((N, 4)),
         "some": rng.random((N, N_CLASSES + 1)) + 0.3 * signal,
     }
-    return LabeledCollection({name: found[mixed].astype(np.float16) for name, found in vectors.items()}, labels[mixed])
+    sizes = rng.uniform(0.9, 1.1, (N, 1))  # few components on few levels would be equally far from each other
+    coded = {name: CompactVectors.of(found[mixed] * sizes) for name, found in vectors.items()}
+    return LabeledCollection(coded, labels[mixed])
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +49,7 @@ def phi(data):
     """phi of every item as the query, by the formulas of the distances and the medians over all pairs."""
     columns = []
     for stored in data.vectors.values():
-        rows = stored.astype(np.float64)
+        rows = stored[:].astype(np.float64)
         for name in FOUR:
             distances = np.stack([DISTANCES[name](row, rows) for row in rows])
             columns.append(np.exp(-distances / np.median(distances[~np.eye(N, dtype=bool)])))
@@ -68,7 +72,7 @@ def ap(scores, relevant, query):
 
 
 def nearest_of(similarity, k=10):
-    found = similarity.copy()
+    found = np.rint(similarity / RESOLUTION)  # what differs by less is equally near: then the first row counts
     np.fill_diagonal(found, -np.inf)
     return np.argsort(-found, axis=1, kind="stable")[:, :k]
 

@@ -3,13 +3,14 @@
 import numpy as np
 
 from rankloom.experiments import LabeledCollection, judge_cutoff, search_lists
+from rankloom.experts.compact import CompactVectors
 
 
 def labeled(spread, size=60, classes=4):
     random = np.random.default_rng(1)
     labels = np.repeat(np.arange(classes), size)
     vectors = random.normal(size=(classes, 8))[labels] + random.normal(scale=spread, size=(len(labels), 8))
-    return LabeledCollection({"any": vectors.astype(np.float16)}, labels)
+    return LabeledCollection({"any": CompactVectors.of(vectors)}, labels)
 
 
 def test_large_classes_end_where_they_end():

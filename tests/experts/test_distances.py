@@ -1,4 +1,4 @@
-"""All distances in one pass over half precision rows, against scipy and the formulas."""
+"""All distances in one pass over stored rows, against scipy and the formulas."""
 
 import os
 import platform
@@ -22,6 +22,7 @@ from rankloom.experts import (
     experts_of,
     measure_scales,
 )
+from rankloom.experts.compact import CompactVectors
 from rankloom.experts.distances import (
     DISTANCES,
     Weighted,
@@ -36,16 +37,16 @@ def rows(n=60, d=37, seed=0, *, negative=False):
     rng = np.random.default_rng(seed)
     values = rng.normal(size=(n, d)) if negative else rng.random((n, d)) * (rng.random((n, d)) < 0.7)
     values[3] = 0.0
-    return values.astype(np.float16)
+    return CompactVectors.of(values)
 
 
 @pytest.mark.parametrize("negative", [False, True])
 @pytest.mark.parametrize("d", [1, 7, 8, 64, 257])
 def test_fused_against_formulas_and_scipy(d, negative):
     stored = rows(d=d, negative=negative)
-    query = stored[5].astype(np.float32) + 0.25
+    query = stored[5] + 0.25
     found = all_distances(query, stored)
-    exact = stored.astype(np.float64)
+    exact = stored[:].astype(np.float64)
     for place, (name, function) in enumerate(DISTANCES.items()):
         if name == "intersection" and negative:
             continue  # made for histograms
@@ -60,21 +61,25 @@ def test_fused_against_formulas_and_scipy(d, negative):
 @pytest.mark.slow
 @pytest.mark.parametrize("features", ["+sse4.2,+popcnt", "+avx2,+fma,+f16c"])
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="these are features of Intel and AMD processors")
-def test_every_half_precision_number_is_read_exactly_on_any_processor(features, tmp_path):
+def test_every_code_is_read_exactly_on_any_processor(features, tmp_path):
     script = """
 import numpy as np
 from numba import njit
-from rankloom.experts._kernels import _converts_halves, _from_half
+from rankloom.experts._kernels import UNIT, _converts_halves, _level
+from rankloom.experts.compact import TAIL, CompactVectors
 
 @njit
-def read(codes, out):
+def read(codes, unit, out):
     for place in range(len(codes)):
-        out[place] = _from_half(codes[place])
+        out[place] = _level(codes[place]) * unit
 
-codes = np.arange(2**16, dtype=np.uint16)
-out = np.empty(2**16, np.float32)
-read(codes, out)
-np.testing.assert_array_equal(out, codes.view(np.float16).astype(np.float32))
+rows = np.zeros((1, 256 + TAIL), np.uint8)
+rows[0, :256] = np.arange(256)
+rows[0, 256:258] = np.array([3.25], "<f2").view(np.uint8)
+out = np.empty(256, np.float32)
+read(rows[0, :256], np.float32(3.25) * UNIT, out)
+np.testing.assert_array_equal(out, CompactVectors(rows)[0])
+assert out.max() == 1984 * 3.25 / 2048
 print(_converts_halves())
 """
     name = "haswell" if "avx2" in features else "nehalem"
@@ -88,12 +93,12 @@ print(_converts_halves())
 
 
 def test_some_rows_and_any_number_of_threads_give_the_same_bits():
-    stored, query = rows(500, 96), rows(9, 96, 1)[0].astype(np.float32)
+    stored, query = rows(500, 96), rows(9, 96, 1)[0] + np.float32(0.01)
     whole = all_distances(query, stored)
     some = np.array([400, 3, 3, 77])
     np.testing.assert_array_equal(all_distances(query, stored, some), whole[some])
     np.testing.assert_array_equal(
-        np.concatenate([all_distances(query, part) for part in np.array_split(stored, 7)]), whole
+        np.concatenate([all_distances(query, stored.take(part)) for part in np.array_split(np.arange(500), 7)]), whole
     )
     before = numba.get_num_threads()
     try:
@@ -107,13 +112,13 @@ def test_some_rows_and_any_number_of_threads_give_the_same_bits():
 @pytest.mark.parametrize("d", [3, 32, 59, 257, 1280])
 def test_between_stored_rows_all_distances_are_symmetric_to_the_last_bit(d, negative):
     stored = rows(40, d, negative=negative)
-    found = np.array([all_distances(row, stored) for row in stored])
+    found = np.array([all_distances(row, stored) for row in stored[:]])
     np.testing.assert_array_equal(found, found.transpose(1, 0, 2))
     scales = np.full(5, 0.7, np.float32)
     # With all distances, without the last, and without those that divide.
     for weights in ([0.2, 0.3, 0.1, 0.3, 0.1], [0.2, 0.3, 0.1, 0.4, 0.0], [0.2, 0.3, 0.1, 0.0, 0.0]):
         total = np.zeros((40, 40), np.float32)
-        for sums, row in zip(total, stored, strict=True):
+        for sums, row in zip(total, stored[:], strict=True):
             add_similarities(sums, Weighted(row, stored, np.array(weights, np.float32), scales))
         np.testing.assert_array_equal(total, total.T)
         expected = np.exp(-found.astype(float) / 0.7) @ weights
@@ -166,10 +171,12 @@ def test_several_descriptors_at_once_and_several_threads_at_once_give_the_same_b
 
 
 def test_bad_arguments():
-    with pytest.raises(ValueError, match="half precision"):
-        all_distances(np.zeros(3), np.zeros((2, 3)))
+    with pytest.raises(ValueError, match="rows of bytes, got float64"):
+        CompactVectors(np.zeros((2, 30)))
+    with pytest.raises(ValueError, match="rows of an array"):
+        CompactVectors.of(np.zeros(3))
     with pytest.raises(ValueError, match="3 components"):
-        all_distances(np.zeros(4), np.zeros((2, 3), np.float16))
+        all_distances(np.zeros(4), CompactVectors.of(np.zeros((2, 3))))
     with pytest.raises(ValueError, match="unknown distance"):
         experts_of(["hog"], ["l9"])
 
@@ -183,7 +190,7 @@ def test_scale_is_the_median_distance():
     for name, function in DISTANCES.items():
         pairs = [function(exact[i], np.delete(exact, i, axis=0)) for i in range(len(exact))]
         assert scales[name] == pytest.approx(np.median(np.concatenate(pairs)), rel=1e-4)
-    assert measure_scales(stored[:1], np.ones(1, dtype=bool)) == dict.fromkeys(DISTANCES, 1.0)
+    assert measure_scales(stored.take(slice(1)), np.ones(1, dtype=bool)) == dict.fromkeys(DISTANCES, 1.0)
 
 
 def features(sightings, experts=None, n=50):
@@ -198,7 +205,7 @@ def test_one_example_is_exp_of_minus_distance():
     lazy, stored, scales = features([EncodedExample(query)])
     dense = np.asarray(lazy)
     for place, expert in enumerate(experts_of(["a", "b"])):
-        exact = stored[expert.descriptor].astype(float)
+        exact = stored[expert.descriptor][:].astype(float)
         distance = DISTANCES[expert.distance](query[expert.descriptor], exact)
         expected = np.exp(-distance / scales[expert.descriptor][expert.distance])
         np.testing.assert_allclose(dense[:, place], expected, rtol=1e-4, atol=1e-5)

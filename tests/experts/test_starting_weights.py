@@ -14,6 +14,7 @@ from rankloom.descriptors import PRESETS
 from rankloom.experiments import LabeledCollection, load_labeled
 from rankloom.experiments.prior import train_prior
 from rankloom.experts import prior_weights
+from rankloom.experts.compact import CompactVectors
 from rankloom.experts.starting_weights import TEXT_WEIGHTS
 
 
@@ -21,9 +22,9 @@ def labeled(seed, *, good, n=90):
     """Two descriptors of which only one says anything about the class."""
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, 3, n)
-    vectors = {name: rng.random((n, 6)).astype(np.float16) for name in ("a", "b")}
-    vectors[good][:, :3] += 2 * np.eye(3)[labels].astype(np.float16)
-    return LabeledCollection(vectors, labels)
+    vectors = {name: rng.random((n, 6)) for name in ("a", "b")}
+    vectors[good][:, :3] += 2 * np.eye(3)[labels]
+    return LabeledCollection({name: CompactVectors.of(rows) for name, rows in vectors.items()}, labels)
 
 
 @pytest.mark.slow

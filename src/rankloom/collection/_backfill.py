@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rankloom.collection._files import STORED, AppendFile, vector_file
+from rankloom.collection._files import AppendFile, vector_file
 from rankloom.collection._pool import run_in_order
 from rankloom.collection.collection import Collection, StoredDescriptor
 from rankloom.collection.describing import (
@@ -21,6 +21,7 @@ from rankloom.collection.describing import (
     describe_file,
     prepare_worker,
 )
+from rankloom.experts.compact import row_bytes
 
 BATCH_ITEMS = 500
 
@@ -99,7 +100,7 @@ def _append(
             continue
         empty = np.zeros(descriptor.dimension)
         data = b"".join(as_stored(empty if vectors is None else vectors[descriptor.name]) for _, vectors in entries)
-        start = rows[descriptor.name] * descriptor.dimension * STORED.itemsize
+        start = rows[descriptor.name] * row_bytes(descriptor.dimension)
         crc = files[descriptor.name].write(start, data)
         files[descriptor.name].sync()
         blocks.append((vector_file(descriptor.name, descriptor.version), start, len(data), crc))

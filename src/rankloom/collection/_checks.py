@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from rankloom.collection._files import STORED, vector_file
+from rankloom.collection._files import vector_file
 from rankloom.collection._schema import DATABASE_ERRORS, MIGRATIONS, version_of
 from rankloom.collection._tables import Table, lacking, tables
 from rankloom.collection.query import Query
+from rankloom.experts.compact import row_bytes
 
 THUMBNAILS = "thumbnails.bin"
 _SHOWN = 20  # of one kind
@@ -119,7 +120,7 @@ def _files(db: sqlite3.Connection, _: Path) -> Iterator[str]:
         if dimension < 1 or not 0 <= rows <= n_items:
             yield f"{name} is said to have {rows:,} vectors of {dimension:,} components, for {n_items:,} items"
             continue
-        holes = uncovered(blocks_of(db, vector_file(name, version)), rows * dimension * STORED.itemsize)
+        holes = uncovered(blocks_of(db, vector_file(name, version)), rows * row_bytes(dimension))
         if holes:
             yield f"{vector_file(name, version)} has no right checksums for {len(holes):,} stretches of its bytes"
     outside = thumbnails_outside(db)

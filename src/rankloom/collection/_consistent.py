@@ -10,8 +10,10 @@ from pathlib import Path
 from statistics import median_high
 
 from rankloom.collection._checks import THUMBNAILS, blocks_of, thumbnails_outside, uncovered
-from rankloom.collection._files import STORED, vector_file
+from rankloom.collection._files import vector_file
+from rankloom.collection._halves import compact_halves
 from rankloom.collection._schema import DATABASE_ERRORS
+from rankloom.experts.compact import row_bytes
 
 _BLOCK_BYTES = 1 << 22
 _LOST = "lost-"  # the hash of a content of which nothing is known
@@ -53,6 +55,7 @@ def make_consistent(db: sqlite3.Connection, folder: Path, hashes: Mapping[int, s
     hashes : the contents of items whose rows are lost.
     """
     changes = Changes()
+    compact_halves(db, folder)
     db.execute("BEGIN")
     _known_dimensions(db, folder)
     changes.unknown_items = _number_items(db, folder, hashes or {})
@@ -74,9 +77,8 @@ def _known_dimensions(db: sqlite3.Connection, folder: Path) -> None:
     """Descriptors of our own as they are, also those of which only the file is left."""
     from rankloom.descriptors import DESCRIPTORS
 
-    files = {path.name for path in (folder / "vectors").glob("*.f16")}
     for name, descriptor in DESCRIPTORS.items():
-        if descriptor.dimension and f"{name}-{descriptor.version}.f16" in files:
+        if descriptor.dimension and (folder / vector_file(name, descriptor.version)).is_file():
             values = (name, descriptor.version, descriptor.dimension, descriptor.kind)
             db.execute("INSERT OR IGNORE INTO descriptors VALUES (?, ?, ?, ?, 0)", values)
             query = "UPDATE descriptors SET dimension = ?, kind = ? WHERE name = ? AND version = ?"
@@ -88,8 +90,7 @@ def _number_items(db: sqlite3.Connection, folder: Path, hashes: Mapping[int, str
     """Items from 1 without gaps: lost ones are entered by their number, and with their content if that is known."""
     rows = db.execute("SELECT name, version, dimension, rows FROM descriptors").fetchall()
     stored = [
-        _size(folder / vector_file(name, version)) // (dimension * STORED.itemsize)
-        for name, version, dimension, _ in rows
+        _size(folder / vector_file(name, version)) // row_bytes(dimension) for name, version, dimension, _ in rows
     ]
     count = db.execute("SELECT count(*) FROM items").fetchone()[0]
     # A damaged number may be anything: none can be beyond what the files hold or the descriptors count.
@@ -136,7 +137,7 @@ def _vectors(
     db: sqlite3.Connection, folder: Path, name: str, version: str, dimension: int, n_items: int, changes: Changes
 ) -> int:
     """How many vectors of a descriptor are there, with checksums of all of them."""
-    file, width = vector_file(name, version), dimension * STORED.itemsize
+    file, width = vector_file(name, version), row_bytes(dimension)
     available = min(n_items, _size(folder / file) // width)
     blocks = [
         (start, size)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import zlib
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloom._io import make_folder, sync_folder
+from rankloom.experts.compact import CompactVectors, row_bytes
 
-STORED = np.dtype("<f2")  # two bytes a component
+FACE_VECTORS = np.dtype("<f2")  # of the known faces
 
 
 class AppendFile:
@@ -43,14 +42,15 @@ class AppendFile:
 
 def vector_file(name: str, version: str) -> str:
     """The name of the file of vectors of a descriptor, inside the collection."""
-    return f"vectors/{name}-{version}.f16"
+    return f"vectors/{name}-{version}.codes"
 
 
-def mapped(path: Path, rows: int, dimension: int) -> NDArray[Any]:
+def mapped(path: Path, rows: int, dimension: int) -> CompactVectors:
     """The committed vectors, memory-mapped: one row an item."""
+    shape = rows, row_bytes(dimension)
     if rows == 0:
-        return np.zeros((0, dimension), STORED)
-    needed = rows * dimension * STORED.itemsize
-    if not path.is_file() or path.stat().st_size < needed:
+        return CompactVectors(np.zeros(shape, np.uint8))
+    if not path.is_file() or path.stat().st_size < rows * shape[1]:
         raise ValueError(f"{path.name} is shorter than its {rows:,} vectors; compute them again with: rankloom repair")
-    return np.memmap(path, STORED, mode="r", shape=(rows, dimension))
+    # As a plain array: slices of a memmap cost more, and it stays mapped.
+    return CompactVectors(np.asarray(np.memmap(path, np.uint8, mode="r", shape=shape)))

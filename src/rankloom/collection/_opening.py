@@ -6,6 +6,7 @@ import sqlite3
 import warnings
 from pathlib import Path
 
+from rankloom.collection._halves import compact_halves
 from rankloom.collection._schema import MIGRATIONS, migrate, only_readable, version_of
 from rankloom.collection._tables import lacking
 from rankloom.collection.backup import back_up
@@ -49,6 +50,7 @@ def bring_up_to_date(folder: Path, db: sqlite3.Connection) -> None:
         except (ValueError, OSError) as error:
             warnings.warn(f"no backup was made before the tables change: {error}", UserWarning, stacklevel=4)
     migrate(db)
+    compact_halves(db, folder)
     missing = lacking(db)
     if missing:
         raise damaged(folder, f"the database lacks {', '.join(missing[:3])}{' ...' * (len(missing) > 3)}")

@@ -56,11 +56,11 @@ def face_boxes(faces: Sequence[Face], time: float | None = None) -> list[Box]:
 
 def face_keys(image: NDArray[np.uint8]) -> dict[int, FaceKey]:
     """What tells the faces of a picture apart, by their places among all of its faces; small ones are left out."""
-    from rankloom.collection._files import STORED
+    from rankloom.collection._files import FACE_VECTORS
     from rankloom.descriptors.people import recognize_faces
 
     return {
-        place: FaceKey(known.vector.astype(STORED).tobytes(), known.jpeg)
+        place: FaceKey(known.vector.astype(FACE_VECTORS).tobytes(), known.jpeg)
         for place, known in enumerate(recognize_faces(image))
         if known.vector is not None and known.jpeg is not None
     }

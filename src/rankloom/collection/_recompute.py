@@ -11,10 +11,11 @@ from dataclasses import replace as replaced
 import numpy as np
 
 from rankloom.collection._backfill import described_again
-from rankloom.collection._files import STORED, AppendFile, vector_file
+from rankloom.collection._files import AppendFile, vector_file
 from rankloom.collection._readings import store_boxes
 from rankloom.collection.collection import THUMBNAILS, Collection, StoredDescriptor
 from rankloom.collection.describing import DescribedItem, DescriberSettings, as_stored
+from rankloom.experts.compact import row_bytes
 
 DamagedBlock = tuple[str, int, int]  # the file, where the block starts, its bytes
 
@@ -74,7 +75,7 @@ class _Stretch:
             self.thumbnails.append((number, b"" if item is None else item.thumbnail))
             return
         vector = np.zeros(self.stored.dimension) if item is None else item.vectors[self.stored.name]
-        file.write((number - 1) * self.stored.dimension * STORED.itemsize, as_stored(vector))
+        file.write((number - 1) * row_bytes(self.stored.dimension), as_stored(vector))
 
     def finish(self, file: AppendFile, collection: Collection) -> None:
         """Store the checksum of what is there now."""
@@ -110,7 +111,7 @@ def _stretch(collection: Collection, block: DamagedBlock) -> _Stretch:
     file, start, size = block
     for stored in collection.descriptors():
         if file == vector_file(stored.name, stored.version):
-            width = stored.dimension * STORED.itemsize
+            width = row_bytes(stored.dimension)
             return _Stretch(file, start, size, range(start // width + 1, (start + size) // width + 1), stored)
     query = "SELECT id FROM items WHERE thumb_start >= ? AND thumb_start < ? ORDER BY id"
     ids = [row[0] for row in collection.db.execute(query, (start, start + size)).fetchall()]

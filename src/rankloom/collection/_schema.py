@@ -221,6 +221,10 @@ MIGRATIONS = (
     """
     + _counted("files", "files", prefix="order")
     + _counted("organizing", "ratings", "hidden", "albums", "album_items"),
+    """
+    -- Vectors have one byte a component: what was learned by others differs a little, and is learned again.
+    DELETE FROM checkpoints;
+    """,
 )
 
 

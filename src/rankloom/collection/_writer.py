@@ -7,11 +7,12 @@ from time import monotonic
 
 import numpy as np
 
-from rankloom.collection._files import STORED, AppendFile, vector_file
+from rankloom.collection._files import AppendFile, vector_file
 from rankloom.collection._readings import store_boxes, store_readings
 from rankloom.collection._texts import shared_texts
 from rankloom.collection.collection import THUMBNAILS, Collection
 from rankloom.collection.describing import DescribedFile, DescribedItem, as_stored
+from rankloom.experts.compact import row_bytes
 from rankloom.media import spread_cues
 
 BATCH_ITEMS = 200
@@ -107,12 +108,13 @@ class Writer:
     def _append_vectors(self, items: list[DescribedItem]) -> list[tuple[str, int, int, int]]:
         blocks = []
         for stored in self._collection.descriptors() if items else ():
-            data = as_stored(np.concatenate([item.vectors[stored.name] for item in items]))
-            expected = len(items) * stored.dimension * STORED.itemsize
-            if len(data) != expected:
-                raise ValueError(f"vectors of {stored.name} have {len(data)} bytes instead of {expected}")
+            vectors = [item.vectors[stored.name] for item in items]
+            wrong = next((vector.shape for vector in vectors if vector.shape != (stored.dimension,)), None)
+            if wrong is not None:
+                raise ValueError(f"a vector of {stored.name} has the shape {wrong} instead of ({stored.dimension},)")
+            data = as_stored(np.stack(vectors))
             name = vector_file(stored.name, stored.version)
-            start = stored.rows * stored.dimension * STORED.itemsize
+            start = stored.rows * row_bytes(stored.dimension)
             blocks.append((name, start, len(data), self._file(name).write(start, data)))
         return blocks
 

@@ -26,6 +26,7 @@ from rankloom.collection._schema import BUSY_SECONDS, DATABASE_ERRORS, connect, 
 from rankloom.collection.backup import back_up_daily
 from rankloom.collection.damage import DATABASE, DamagedCollection, damaged, disk_full, explained
 from rankloom.core import Qrel
+from rankloom.experts.compact import CompactVectors
 
 # Errors that are not raised for people to read: damaged values, or a mistake of ours.
 UNEXPECTED = (TypeError, IndexError, AttributeError, ArithmeticError, AssertionError, UnicodeDecodeError)
@@ -299,7 +300,7 @@ class Collection:
         rows = self.db.execute("SELECT name, version, dimension, kind, rows FROM descriptors ORDER BY name")
         return [StoredDescriptor(*row) for row in rows.fetchall()]
 
-    def vectors(self, name: str) -> NDArray[Any]:
+    def vectors(self, name: str) -> CompactVectors:
         """The vectors of a descriptor, memory-mapped: row i belongs to item i + 1."""
         row = self.db.execute(
             "SELECT name, version, dimension, kind, rows FROM descriptors WHERE name = ?", (name,)

@@ -92,7 +92,7 @@ def emptied(folder: Path) -> str:
     if (folder / NEW).is_file():
         return "a repair or restore was interrupted"
     for pattern, what in (
-        ("vectors/*.f16", "vectors"),
+        ("vectors/*", "vectors"),
         ("thumbnails.bin", "thumbnails"),
         (f"{BACKUPS}/*.db", "backups"),
     ):

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.collection._files import STORED
 from rankloom.collection._reading import (
     Box,
     FaceKey,
@@ -28,6 +27,7 @@ from rankloom.collection._reading import (
 )
 from rankloom.collection._texts import MAX_CUES, MAX_SUBTITLE_FILES, shared_texts
 from rankloom.collection.readers import FACES, OCR, PEOPLE, READERS, SPEECH
+from rankloom.experts.compact import CompactVectors
 from rankloom.media import (
     Cue,
     MediaError,
@@ -360,7 +360,5 @@ def _thumbnail(image: NDArray[np.uint8]) -> bytes:
 
 
 def as_stored(vectors: NDArray[Any]) -> bytes:
-    """Vectors as they are written: two bytes a component, finite."""
-    limit = float(np.finfo(STORED).max)
-    stored: NDArray[Any] = np.clip(np.nan_to_num(vectors), -limit, limit).astype(STORED)
-    return stored.tobytes()
+    """Vectors, or one, as they are written."""
+    return CompactVectors.of(np.atleast_2d(vectors)).rows.tobytes()

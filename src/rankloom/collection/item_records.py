@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from rankloom.collection._files import AppendFile
 from rankloom.collection._meta import read_fact, write_fact
 from rankloom.collection.collection import Collection
+from rankloom.experts.compact import CompactVectors
 
 KEYS = ("looks", "colors", "nearness", "sketches")
 _BLOCK = 8192
@@ -73,7 +74,7 @@ def all_records(
     if len(stored) >= n_items:
         return stored[:n_items]
     first = stored if known is None or len(known) < len(stored) else known
-    vectors = collection.vectors(kind.source)[len(first) : n_items]
+    vectors = collection.vectors(kind.source).take(slice(len(first), n_items))
     return np.concatenate([first[:n_items], *_computed(kind, vectors, len(first))])
 
 
@@ -91,7 +92,7 @@ def store_records(collection: Collection, kind: RecordKind) -> None:
     place = first * kind.dtype.itemsize
     file = AppendFile(collection.folder / name)
     try:
-        for records in _computed(kind, vectors[first:], first):
+        for records in _computed(kind, vectors.take(slice(first, None)), first):
             data = records.tobytes()
             blocks.append((name, place, len(data), file.write(place, data)))
             place += len(data)
@@ -122,7 +123,7 @@ def forget_records(collection: Collection) -> None:
         db.executemany("DELETE FROM meta WHERE key = ?", [(key,) for key in KEYS])
 
 
-def _computed(kind: RecordKind, vectors: NDArray[Any], first: int) -> Iterator[NDArray[Any]]:
+def _computed(kind: RecordKind, vectors: CompactVectors, first: int) -> Iterator[NDArray[Any]]:
     """The records of vectors, in blocks; `first` is the number of items before them."""
     for start in range(0, len(vectors), _BLOCK):
         yield kind.compute(vectors[start : start + _BLOCK], first + start)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.collection._files import STORED
+from rankloom.collection._files import FACE_VECTORS
 from rankloom.collection.backup import backups
 from rankloom.collection.collection import Collection
 from rankloom.collection.damage import DATABASE
@@ -200,7 +200,7 @@ def group_faces(collection: Collection) -> int:
 
 
 def _vector(blob: bytes) -> NDArray[np.float32]:
-    return np.frombuffer(blob, STORED).astype(np.float32)
+    return np.frombuffer(blob, FACE_VECTORS).astype(np.float32)
 
 
 class _Groups:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from rankloom.collection.collection import Collection
 from rankloom.collection.marks import now
+from rankloom.experts.compact import CompactVectors
 
 
 class KeptPicture(NamedTuple):
@@ -51,7 +52,10 @@ def keep_picture(
     """Keep a picture by its key."""
     versions = _versions(collection)
     packed = {
-        name: {"version": versions[name], "vector": base64.b64encode(vector.astype("<f2").tobytes()).decode()}
+        name: {
+            "version": versions[name],
+            "row": base64.b64encode(CompactVectors.of(vector[None]).rows.tobytes()).decode(),
+        }
         for name, vector in vectors.items()
     }
     with collection.transaction() as db:
@@ -139,11 +143,16 @@ def kept_picture(collection: Collection, key: str) -> KeptPicture:
         raise ValueError(f"there is no picture {key}; give it again")
     versions, stored = _versions(collection), json.loads(row[0])
     vectors = {
-        name: np.frombuffer(base64.b64decode(packed["vector"]), dtype="<f2").astype(np.float32)
-        for name, packed in stored["vectors"].items()
-        if versions.get(name) == packed["version"]
+        name: _unpacked(packed) for name, packed in stored["vectors"].items() if versions.get(name) == packed["version"]
     }
     return KeptPicture(vectors, float(stored["faces"]), bytes(row[1]))
+
+
+def _unpacked(packed: Mapping[str, str]) -> NDArray[np.float32]:
+    """A vector that is kept as a stored row, or, by earlier versions, in half precision."""
+    if "row" in packed:
+        return CompactVectors(np.frombuffer(base64.b64decode(packed["row"]), np.uint8)[None])[0]
+    return np.frombuffer(base64.b64decode(packed["vector"]), dtype="<f2").astype(np.float32)
 
 
 def _versions(collection: Collection) -> dict[str, str]:

@@ -67,7 +67,9 @@ def _measured(
             versions[descriptor.name] = descriptor.version
             known = stored.get((descriptor.name, descriptor.version))
             if known is None:
-                known = measure_scales(collection.vectors(descriptor.name)[:counted], collection.present()[:counted])
+                known = measure_scales(
+                    collection.vectors(descriptor.name).take(slice(counted)), collection.present()[:counted]
+                )
             scales[descriptor.name] = known
     return CorpusStatistics(scales, counted, versions)
 

@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rankloom.collection._checks import THUMBNAILS, database_problems
-from rankloom.collection._files import STORED, vector_file
+from rankloom.collection._files import vector_file
 from rankloom.collection._recompute import DamagedBlock, unknown_items
 from rankloom.collection.backup import backups
 from rankloom.collection.collection import Collection
 from rankloom.collection.damage import DATABASE, DamagedCollection
 from rankloom.collection.item_records import record_files
+from rankloom.experts.compact import CompactVectors, row_bytes
 
 _ROWS = 10_000  # that are read at once
 
@@ -124,7 +125,7 @@ def damaged_blocks(
     whole : only these files, and so many of their first bytes need not be checked; None checks all.
     """
     known, records = _known_files(collection), record_files(collection)
-    vectors = known - {THUMBNAILS}
+    widths = {vector_file(row.name, row.version): row_bytes(row.dimension) for row in collection.descriptors()}
     query = "SELECT file, start, bytes, crc FROM blocks ORDER BY file, start"
     for file, start, size, crc in collection.db.execute(query).fetchall():
         if whole is not None and (file not in whole or start + size <= whole[file]):
@@ -132,17 +133,20 @@ def damaged_blocks(
         report.blocks += 1
         report.bytes += size
         data = _read(collection.folder / file, start, size)
-        if len(data) != size or zlib.crc32(data) != crc or (file in vectors and not _finite(data)):
+        if len(data) != size or zlib.crc32(data) != crc or not _sound(data, widths.get(file)):
             why = "is too short" if len(data) != size else "has other content"
             cure = "computes it again" if file in {*known, *records} else "forgets it: no descriptor needs it"
             report.problems.append(f"{file} {why} at byte {start:,}; rankloom repair {cure}")
             yield file, start, size
 
 
-def _finite(data: bytes) -> bool:
+def _sound(data: bytes, width: int | None) -> bool:
+    """Whether vectors of so many bytes are numbers; None for what is no vectors."""
     import numpy as np
 
-    return bool(np.isfinite(np.frombuffer(data, STORED)).all())
+    if width is None or len(data) % width:
+        return width is None
+    return bool(CompactVectors(np.frombuffer(data, np.uint8).reshape(-1, width)).sound().all())
 
 
 def unsound_vectors(collection: Collection) -> str | None:
@@ -152,7 +156,7 @@ def unsound_vectors(collection: Collection) -> str | None:
     for stored in collection.descriptors():
         vectors = collection.vectors(stored.name)
         for first in range(0, len(vectors), _ROWS):
-            wrong = np.flatnonzero(~np.isfinite(vectors[first : first + _ROWS]).all(axis=1))
+            wrong = np.flatnonzero(~vectors.take(slice(first, first + _ROWS)).sound())
             if len(wrong):
                 return (
                     f"the vector of {stored.name} of item {first + wrong[0] + 1:,} is damaged (not a number); "

@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import StratifiedKFold
 
 from rankloom.core import FloatArray, IntArray
+from rankloom.experts.compact import CompactVectors
 
-Vectors = Mapping[str, NDArray[Any]]
+Vectors = Mapping[str, NDArray[Any] | CompactVectors]
 
 _LEAST_SAMPLED, _SAMPLED_PER_POSITIVE = 200, 5
 

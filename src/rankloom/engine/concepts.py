@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloom.collection import Collection
 from rankloom.collection.concepts import StoredConcept, keep_concept, stored_concept, stored_concepts
 from rankloom.collection.names import check_name
 from rankloom.core import FloatArray, IntArray
+from rankloom.experts.compact import CompactVectors
 
 if TYPE_CHECKING:
     from rankloom.concepts import Concept
@@ -62,7 +62,7 @@ def make_concept(
     negative: Sequence[int] | None,
     *,
     method: str,
-    vectors: Mapping[str, NDArray[Any]],
+    vectors: Mapping[str, CompactVectors],
 ) -> ConceptInfo:
     """Train a detector from items and keep it; one of the same name is replaced."""
     from rankloom.concepts import train_concept
@@ -86,7 +86,7 @@ def make_concept(
 class ConceptScores:
     """The scores of all items by a concept, computed when they are first asked for."""
 
-    def __init__(self, concept: Concept, vectors: Mapping[str, NDArray[Any]]):
+    def __init__(self, concept: Concept, vectors: Mapping[str, CompactVectors]):
         self._concept, self._vectors = concept, vectors
         self._scores: FloatArray | None = None
 
@@ -97,7 +97,7 @@ class ConceptScores:
         return self._scores[rows]
 
 
-def concept_scores(collection: Collection, vectors: Mapping[str, NDArray[Any]]) -> dict[str, ConceptScores]:
+def concept_scores(collection: Collection, vectors: Mapping[str, CompactVectors]) -> dict[str, ConceptScores]:
     """The columns of all concepts; a concept whose descriptors are gone is left out."""
     detectors = {stored.name: _detector(stored) for stored in stored_concepts(collection)}
     return {

@@ -21,6 +21,7 @@ from rankloom.collection.settings import query_settings
 from rankloom.core import LRU
 from rankloom.engine.snapshot import Snapshot
 from rankloom.experts import EncodedExample
+from rankloom.experts.compact import CompactVectors
 from rankloom.features import Features
 from rankloom.media import MediaError, read_image
 
@@ -166,7 +167,7 @@ class ExampleEncoder:
             self._describers.put(key, describer)
         description = describer.describe(image)
         # As they are kept: a picture looks the same now and after it was kept.
-        vectors = {name: vector.astype(np.float16).astype(np.float32) for name, vector in description.vectors.items()}
+        vectors = {name: CompactVectors.of(vector[None])[0] for name, vector in description.vectors.items()}
         return _Picture(vectors, float(len(description.faces)))
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rankloom._io import replaced
 from rankloom.collection import Collection
 from rankloom.core import IntArray
+from rankloom.experts.compact import CompactVectors
 
 _FLAT = 20_000  # items up to which all are compared
 _BLOCK = 50_000
@@ -22,7 +23,7 @@ _GROWN = 1.1  # so many times the items: the file is written anew
 class Index(Protocol):
     """Chooses the candidates of a query; what is scored exactly then."""
 
-    def grow(self, vectors: Mapping[str, NDArray[Any]]) -> None:
+    def grow(self, vectors: Mapping[str, NDArray[Any] | CompactVectors]) -> None:
         """Take in the items that are new, from the vectors of all items by descriptor."""
         ...
 
@@ -34,7 +35,7 @@ class Index(Protocol):
 class ExactIndex:
     """All items: exact search."""
 
-    def grow(self, vectors: Mapping[str, NDArray[Any]]) -> None:
+    def grow(self, vectors: Mapping[str, NDArray[Any] | CompactVectors]) -> None:
         """Nothing to do."""
 
     def candidates(self, examples: Sequence[Mapping[str, NDArray[Any]]], n: int) -> IntArray | None:
@@ -65,7 +66,7 @@ class FaissIndex:
     [2]
     """
 
-    def __init__(self, stored: NDArray[Any], descriptor: str = "semantic", *, n_probe: int = 32):
+    def __init__(self, stored: NDArray[Any] | CompactVectors, descriptor: str = "semantic", *, n_probe: int = 32):
         faiss = _faiss()
         self.descriptor, self.n_probe = descriptor, n_probe
         n, width = stored.shape
@@ -84,7 +85,7 @@ class FaissIndex:
     def __len__(self) -> int:
         return int(self._index.ntotal)
 
-    def grow(self, vectors: Mapping[str, NDArray[Any]]) -> None:
+    def grow(self, vectors: Mapping[str, NDArray[Any] | CompactVectors]) -> None:
         """Take in the rows that are new, from the vectors of all items by descriptor."""
         stored = vectors.get(self.descriptor, np.empty((0, 0)))
         for start in range(len(self), len(stored), _BLOCK):
@@ -147,7 +148,7 @@ class StoredFaissIndex:
         self._collection, self.descriptor = collection, descriptor
         self._index: FaissIndex | None = None
 
-    def grow(self, vectors: Mapping[str, NDArray[Any]]) -> None:
+    def grow(self, vectors: Mapping[str, NDArray[Any] | CompactVectors]) -> None:
         """Take in the items that are new; make or read the index first."""
         if self.descriptor not in vectors:
             raise ValueError(f"FAISS proposes items by {self.descriptor!r}, which this collection has no vectors of")

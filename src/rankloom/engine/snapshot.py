@@ -29,6 +29,7 @@ from rankloom.engine.sketches import Sketches
 from rankloom.engine.words import ColorExpert, Looks, WordExperts
 from rankloom.experts import EncodedExample, Expert, StoredVectors, expert_features, expert_rows, experts_of
 from rankloom.experts.color_words import SOURCE as COLOR_SOURCE
+from rankloom.experts.compact import CompactVectors
 from rankloom.experts.distances import DISTANCES, Weighted, add_similarities, add_similarities_of
 from rankloom.experts.looks import WordMap, word_map
 from rankloom.features import Features, nothing
@@ -58,7 +59,7 @@ class Snapshot:
 
     state: State
     statistics: CorpusStatistics
-    vectors: Mapping[str, NDArray[Any]]
+    vectors: Mapping[str, CompactVectors]
     present: NDArray[np.bool_]
     faces: FloatArray
     texts: TextIndexes
@@ -306,7 +307,7 @@ def take_snapshot(collection: Collection, before: Snapshot | None = None) -> Sna
     with reading(collection):
         state = state_of(collection)
         complete = [name for name, _, all_rows in state.descriptors if all_rows and name in statistics.scales]
-        vectors = {name: np.asarray(collection.vectors(name))[: state.n_items] for name in complete}  # still mapped
+        vectors = {name: collection.vectors(name).take(slice(state.n_items)) for name in complete}
         texts = None if before is None else grown_indexes(collection, before.texts, before.state, state)
         texts = texts or text_indexes(collection, state)
         faces = face_counts(collection)

@@ -19,6 +19,7 @@ from rankloom.engine.diffusion import diffuse_scores
 from rankloom.engine.neighbors import NeighborGraph
 from rankloom.experiments.graphs import neighbor_graphs
 from rankloom.experts import FOUR, Expert, experts_of, measure_scales
+from rankloom.experts.compact import CompactVectors
 from rankloom.experts.distances import DISTANCES, Weighted, add_similarities, all_distances_of
 from rankloom.experts.starting_weights import prior_weights
 
@@ -28,9 +29,9 @@ _FOUR = [[*DISTANCES].index(name) for name in FOUR]
 
 @dataclass(frozen=True, eq=False)
 class LabeledCollection:
-    """Vectors by descriptor in half precision, and the class of each item."""
+    """Vectors by descriptor as they are stored, and the class of each item."""
 
-    vectors: Mapping[str, NDArray[Any]]
+    vectors: Mapping[str, CompactVectors]
     labels: NDArray[Any]
 
     def __len__(self) -> int:
@@ -60,7 +61,7 @@ class LabeledCollection:
 
     def phi(self, row: int, rows: IntArray | None = None) -> NDArray[np.float32]:
         """What each expert says of each item, or of some rows, with one item as the query."""
-        described = [(np.asarray(stored[row], np.float32), stored) for stored in self.vectors.values()]
+        described = [(stored[row], stored) for stored in self.vectors.values()]
         parts = [
             np.exp(-distances[:, _FOUR] / self.scales[name][_FOUR].astype(np.float32))
             for name, distances in zip(self.vectors, all_distances_of(described, rows, len(FOUR)), strict=True)
@@ -160,7 +161,7 @@ def load_labeled(
         if not items:
             raise ValueError(f"none of the files of {folder} is in {labels or 'its labels'}")
         rows = np.array([row for row, _ in items])
-        vectors = {name: np.array(collection.vectors(name)[rows]) for name in names}
+        vectors = {name: collection.vectors(name).take(rows) for name in names}
     return LabeledCollection(vectors, np.array([label for _, label in items]))
 
 

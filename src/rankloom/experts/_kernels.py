@@ -1,4 +1,4 @@
-"""Distances over half precision rows, compiled by numba; imported on first use."""
+"""Distances over rows of one byte a component, compiled by numba; imported on first use."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from numba.core import config
 from numba.extending import intrinsic
 
 from rankloom._prefetch import LINE, fetch_row
+from rankloom.experts.compact import LEVELS, TAIL
 
 ROWS = 128  # that are compared with one query after the other
-CODES = LINE // 2  # that are fetched at once
-WIDE = 256  # codes of a row from which on it is worth while
-AHEAD = 5000  # codes that are fetched before they are needed: processors do so by themselves, but not beyond a page
+WIDE = 256  # bytes of a row from which on it is worth while to fetch it
+AHEAD = 5000  # bytes that are fetched before they are needed: processors do so by themselves, but not beyond a page
+UNIT = np.float32(2.0**18 / LEVELS)  # what a size is multiplied with, beside what `_level` gives
 
 
 def _converts_halves() -> bool:
@@ -32,11 +33,18 @@ def _converts_halves() -> bool:
 
 
 @intrinsic
-def _from_half(typing_context, code):
-    """A half precision number, given by its bits, as a float32: one instruction where there is one, also in vectors."""
+def _level(typing_context, code):
+    """The level that a byte stands for, times 2^-18, as a float32.
+
+    Shifted by six its exponent and mantissa are those of a number in half precision: one instruction turns vectors of
+    them into floats. Elsewhere it is computed.
+    """
 
     def generate(context, builder, signature, arguments):
-        return builder.fpext(builder.bitcast(arguments[0], ir.HalfType()), ir.FloatType())
+        word = ir.IntType(16)
+        bits = builder.shl(builder.sext(arguments[0], word), ir.Constant(word, 6))
+        bits = builder.and_(bits, ir.Constant(word, 0x9FC0))  # the sign is at its place, and in two others
+        return builder.fpext(builder.bitcast(bits, ir.HalfType()), ir.FloatType())
 
     def generate_from_bits(context, builder, signature, arguments):
         word, single = ir.IntType(32), ir.FloatType()
@@ -45,15 +53,16 @@ def _from_half(typing_context, code):
             return ir.Constant(word, value)
 
         code = builder.zext(arguments[0], word)
-        sign = builder.shl(builder.and_(code, constant(0x8000)), constant(16))
-        bits = builder.shl(builder.and_(code, constant(0x7FFF)), constant(13))
-        # Halves count their exponents from 15, floats from 127; the product is exact for subnormal numbers too.
-        size = builder.bitcast(builder.fmul(builder.bitcast(bits, single), ir.Constant(single, 2.0**112)), word)
-        endless = builder.icmp_unsigned(">=", bits, constant(0x7C00 << 13))  # infinite, or not a number
-        size = builder.select(endless, builder.or_(bits, constant(0x7F800000)), size)
-        return builder.bitcast(builder.or_(sign, size), single)
+        exponent = builder.and_(builder.lshr(code, constant(4)), constant(7))
+        mantissa = builder.and_(code, constant(15))
+        large = builder.icmp_unsigned(">", exponent, constant(0))
+        shift = builder.select(large, builder.sub(exponent, constant(1)), constant(0))
+        level = builder.shl(builder.add(mantissa, builder.select(large, constant(16), constant(0))), shift)
+        size = builder.fmul(builder.sitofp(level, single), ir.Constant(single, 2.0**-18))
+        sign = builder.shl(builder.and_(code, constant(128)), constant(24))
+        return builder.bitcast(builder.or_(builder.bitcast(size, word), sign), single)
 
-    return types.float32(types.uint16), generate if _converts_halves() else generate_from_bits
+    return types.float32(types.uint8), generate if _converts_halves() else generate_from_bits
 
 
 @intrinsic
@@ -85,173 +94,155 @@ def exp(x):
     return value * _from_bits(np.int32((np.int32(power) + np.int32(127)) << np.int32(23)))
 
 
-@njit(cache=True, fastmath={"contract", "reassoc", "nsz", "arcp"}, error_model="numpy")
-def _row_sums(row, query):
-    """Sums over the components of a row."""
-    zero = np.float32(0.0)
-    tiny = np.float32(1e-30)  # 0 / tiny is 0: no branch for 0 / 0
-    city = squares = product = norm = chi = least = total = zero
-    for c in range(len(query)):
-        x = _from_half(row[c])
-        q = query[c]
-        d = x - q
-        a = abs(d)
-        city += a
-        squares += d * d
-        product += x * q
-        norm += x * x
-        chi += d * d / (abs(x) + abs(q) + tiny)
-        least += min(x, q)
-        total += x
-    return city, squares, product, norm, chi, least, total
+@njit(cache=True)
+def _word(row, place):
+    """Four bytes of a row as a number."""
+    word = np.int32(0)
+    for k in range(4):
+        word |= np.int32(row[place + k]) << np.int32(8 * k)
+    return word
+
+
+@njit(cache=True, error_model="numpy")
+def _half(row, place):
+    """Two bytes of a row, a number in half precision that is not below 0."""
+    bits = np.int32(row[place]) | np.int32(row[place + 1]) << np.int32(8)
+    exponent, mantissa = bits >> np.int32(10), bits & np.int32(1023)
+    if exponent == 0:
+        return np.float32(mantissa) * np.float32(2.0**-24)
+    if exponent >= 31:
+        return np.float32(np.nan)  # a damaged row must show
+    return _from_bits(np.int32((exponent + np.int32(112)) << np.int32(23)) | (mantissa << np.int32(13)))
 
 
 @njit(cache=True, fastmath={"contract", "reassoc", "nsz", "arcp"}, error_model="numpy")
-def _sums_without_least(row, query):
-    """Those of `_row_sums` that the intersection does not need."""
-    zero = np.float32(0.0)
-    tiny = np.float32(1e-30)
-    city = squares = product = norm = chi = zero
+def _row_sums(row, unit, query, sizes):
+    """Sums over the components of a row: of differences, of their squares, and of these by both sizes."""
+    city = squares = chi = np.float32(0.0)
     for c in range(len(query)):
-        x = _from_half(row[c])
-        q = query[c]
-        d = x - q
+        x = _level(row[c]) * unit  # exactly: a level has five bits, a unit eleven
+        d = x - query[c]
+        square = d * d
+        city += abs(d)
+        squares += square
+        chi += square / (abs(x) + sizes[c])
+    return city, squares, chi
+
+
+@njit(cache=True, fastmath={"contract", "reassoc", "nsz", "arcp"}, error_model="numpy")
+def _plain_sums(row, unit, query):
+    """The first two of `_row_sums`, which need no division, in half the time."""
+    city = squares = np.float32(0.0)
+    for c in range(len(query)):
+        d = _level(row[c]) * unit - query[c]
         city += abs(d)
         squares += d * d
-        product += x * q
-        norm += x * x
-        chi += d * d / (abs(x) + abs(q) + tiny)
-    return city, squares, product, norm, chi
+    return city, squares
 
 
-@njit(cache=True, fastmath={"contract", "reassoc", "nsz", "arcp"}, error_model="numpy")
-def _plain_sums(row, query):
-    """Those of `_row_sums` that need no division, in half the time."""
-    zero = np.float32(0.0)
-    city = squares = product = norm = zero
+@njit(cache=True, error_model="numpy")
+def _sums(query):
+    """The squared norm and the total of a query, rounded as those of stored rows are."""
+    norm = total = 0.0
     for c in range(len(query)):
-        x = _from_half(row[c])
-        q = query[c]
-        d = x - q
-        city += abs(d)
-        squares += d * d
-        product += x * q
-        norm += x * x
-    return city, squares, product, norm
+        norm += np.float64(query[c]) * np.float64(query[c])
+        total += np.float64(query[c])
+    return np.float32(norm), np.float32(total)
 
 
 @njit(cache=True, error_model="numpy")
-def _sums(query, query_codes):
-    """The squared norm and the total of a query.
-
-    Of a query that is a stored row, given by its codes, they are added up as those of rows are, so that the distance
-    between two rows is the same number whichever of them asks.
-    """
-    if len(query_codes):
-        _, _, _, norm, _, _, total = _row_sums(query_codes, query)
-        return norm, total
-    norm = np.float32(0.0)
-    total = np.float32(0.0)
+def _magnitudes(query):
+    """The sizes of a query's components, and a little: 0 by a little is 0, without a branch for 0 / 0."""
+    sizes = np.empty(len(query), dtype=np.float32)
     for c in range(len(query)):
-        norm += query[c] * query[c]
-        total += query[c]
-    return norm, total
+        sizes[c] = abs(query[c]) + np.float32(1e-30)
+    return sizes
+
+
+# The product of two vectors follows from their norms and their distance, and what they share from their totals and
+# their city-block distance; between equal ones both are exact.
+@njit(cache=True, error_model="numpy")
+def _cosine(squares, norm, query_norm):
+    unit, length = np.float32(1.0), np.sqrt(norm * query_norm)
+    if not length > 0:
+        return unit
+    product = np.float32(0.5) * (norm + query_norm - squares)
+    return max(unit - product / length, np.float32(0.0))  # rounding may go below 0
 
 
 @njit(cache=True, error_model="numpy")
-def _norm(query, query_codes):
-    """The squared norm of a query, as `_sums` has it, where four distances are wanted."""
-    if len(query_codes):
-        _, _, _, norm, _ = _sums_without_least(query_codes, query)
-        return norm
-    norm, _ = _sums(query, query_codes)
-    return norm
-
-
-@njit(cache=True, error_model="numpy")
-def _cosine(product, norm, query_norm):
-    length = np.sqrt(norm * query_norm)
-    unit = np.float32(1.0)
-    return max(unit - product / length, np.float32(0.0)) if length > 0 else unit  # rounding may go below 0
-
-
-@njit(cache=True, error_model="numpy")
-def _intersection(least, total, query_total):
-    most = max(total, query_total)
-    unit = np.float32(1.0)
-    return max(unit - least / most, np.float32(0.0)) if most > 0 else unit
+def _intersection(city, total, query_total):
+    unit, most = np.float32(1.0), max(total, query_total)
+    if not most > 0:
+        return unit
+    least = np.float32(0.5) * (total + query_total - city)
+    return max(unit - least / most, np.float32(0.0))
 
 
 @njit(cache=True)
-def _fetch(codes, row):
-    if row < len(codes):
-        fetch_row(codes, row, CODES)
+def _fetch(rows, row):
+    if row < len(rows):
+        fetch_row(rows, row, LINE)
 
 
 # The sums are unpacked right where they are used: handed to a function that stores them, they are no longer computed
 # in vectors.
 @njit(cache=True, nogil=True, error_model="numpy")
-def fused(codes, wanted, everything, query, query_codes, out, begin, end):
+def fused(rows, wanted, everything, query, out, begin, end):
     """Fill the entries of `out` from begin to end with the distances of the wanted rows: five, or the first four."""
-    fetch, ahead = everything and len(query) >= WIDE, AHEAD // len(query) + 1
-    if out.shape[1] == 4:
-        query_norm = _norm(query, query_codes)
-        for i in range(begin, end):
-            if fetch:
-                _fetch(codes, i + ahead)
-            row = codes[i] if everything else codes[wanted[i]]
-            city, squares, product, norm, chi = _sums_without_least(row, query)
-            out[i, 0] = city
-            out[i, 1] = np.sqrt(squares)
-            out[i, 2] = _cosine(product, norm, query_norm)
-            out[i, 3] = chi
-        return
-    query_norm, query_total = _sums(query, query_codes)
+    d = len(query)
+    fetch, ahead = everything and d >= WIDE, AHEAD // d + 1
+    (query_norm, query_total), sizes, five = _sums(query), _magnitudes(query), out.shape[1] == 5
     for i in range(begin, end):
         if fetch:
-            _fetch(codes, i + ahead)
-        row = codes[i] if everything else codes[wanted[i]]
-        city, squares, product, norm, chi, least, total = _row_sums(row, query)
+            _fetch(rows, i + ahead)
+        row = rows[i] if everything else rows[wanted[i]]
+        city, squares, chi = _row_sums(row, _half(row, d) * UNIT, query, sizes)
         out[i, 0] = city
         out[i, 1] = np.sqrt(squares)
-        out[i, 2] = _cosine(product, norm, query_norm)
+        out[i, 2] = _cosine(squares, _from_bits(_word(row, d + 2)), query_norm)
         out[i, 3] = chi
-        out[i, 4] = _intersection(least, total, query_total)
+        if five:
+            out[i, 4] = _intersection(city, _from_bits(_word(row, d + 6)), query_total)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def fused_between(codes, queries, wanted, ends, out):
+def fused_between(rows, queries, wanted, ends, out):
     """Fill `out` with the distances of some rows to each of several others: the same numbers as by `fused`.
 
     Those to row queries[k] are of the wanted rows from ends[k] to ends[k + 1]; where it is below 0, they are left out.
     """
-    query = np.empty(codes.shape[1], dtype=np.float32)
+    query = np.empty(rows.shape[1] - TAIL, dtype=np.float32)
     for k in range(len(queries)):
         if queries[k] >= 0:
-            query_codes = codes[queries[k]]
+            row = rows[queries[k]]
+            unit = _half(row, len(query)) * UNIT
             for c in range(len(query)):
-                query[c] = _from_half(query_codes[c])
-            fused(codes, wanted, False, query, query_codes, out, ends[k], ends[k + 1])
+                query[c] = _level(row[c]) * unit
+            fused(rows, wanted, False, query, out, ends[k], ends[k + 1])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def weighted(codes, wanted, everything, queries, query_codes, weights, scales, out, begin, end):
+def weighted(rows, wanted, everything, queries, weights, scales, out, begin, end):
     """Add the weighted similarities of the wanted rows from begin to end to each of several queries to `out`.
 
     So many rows at a time that they are still in the cache of the core when the next query is compared with them.
     """
     found = np.empty((len(weights), ROWS), dtype=np.float32)
+    sums = np.empty((len(queries), 2), dtype=np.float32)
+    sizes = np.empty_like(queries)
+    for k in range(len(queries)):
+        sums[k, 0], sums[k, 1] = _sums(queries[k])
+        sizes[k] = _magnitudes(queries[k])
     for first in range(begin, end, ROWS):
         last = min(first + ROWS, end)
-        rows = np.arange(first, last) if everything else wanted[first:last]
+        block = np.arange(first, last) if everything else wanted[first:last]
         for k in range(len(queries)):
-            fetch = k == 0 and codes.shape[1] >= WIDE
-            if weights[4] != 0:
-                _distances(codes, rows, queries[k], query_codes[k], found, fetch)
-            elif weights[3] != 0:
-                _distances_without_least(codes, rows, queries[k], query_codes[k], found, fetch)
+            fetch = k == 0 and queries.shape[1] >= WIDE
+            if weights[3] != 0:
+                _distances(rows, block, queries[k], sums[k], sizes[k], found, fetch)
             else:
-                _plain_distances(codes, rows, queries[k], query_codes[k], found, fetch)
+                _plain_distances(rows, block, queries[k], sums[k], found, fetch)
             for j in range(len(weights)):
                 if weights[j] != 0:
                     _add_similarities(found[j], weights[j], scales[j], out[k, first:last])
@@ -264,51 +255,36 @@ def _add_similarities(distances, weight, scale, out):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _distances(codes, rows, query, query_codes, out, fetch):
-    """Fill the rows of `out` with the distances of some rows, and fetch those that follow if asked to."""
-    query_norm, query_total = _sums(query, query_codes)
-    ahead = AHEAD // len(query) + 1
-    for i in range(len(rows)):
+def _distances(rows, block, query, sums, sizes, out, fetch):
+    """Fill the rows of `out` with the distances of a block of rows, and fetch those that follow if asked to."""
+    d = len(query)
+    ahead = AHEAD // d + 1
+    for i in range(len(block)):
         if fetch:
-            _fetch(codes, rows[i] + ahead)
-        city, squares, product, norm, chi, least, total = _row_sums(codes[rows[i]], query)
+            _fetch(rows, block[i] + ahead)
+        row = rows[block[i]]
+        city, squares, chi = _row_sums(row, _half(row, d) * UNIT, query, sizes)
         out[0, i] = city
         out[1, i] = np.sqrt(squares)
-        out[2, i] = _cosine(product, norm, query_norm)
+        out[2, i] = _cosine(squares, _from_bits(_word(row, d + 2)), sums[0])
         out[3, i] = chi
-        out[4, i] = _intersection(least, total, query_total)
+        out[4, i] = _intersection(city, _from_bits(_word(row, d + 6)), sums[1])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _distances_without_least(codes, rows, query, query_codes, out, fetch):
-    """The same without the fifth distance."""
-    query_norm = _norm(query, query_codes)
-    ahead = AHEAD // len(query) + 1
-    for i in range(len(rows)):
+def _plain_distances(rows, block, query, sums, out, fetch):
+    """The same without the fourth distance."""
+    d = len(query)
+    ahead = AHEAD // d + 1
+    for i in range(len(block)):
         if fetch:
-            _fetch(codes, rows[i] + ahead)
-        city, squares, product, norm, chi = _sums_without_least(codes[rows[i]], query)
+            _fetch(rows, block[i] + ahead)
+        row = rows[block[i]]
+        city, squares = _plain_sums(row, _half(row, d) * UNIT, query)
         out[0, i] = city
         out[1, i] = np.sqrt(squares)
-        out[2, i] = _cosine(product, norm, query_norm)
-        out[3, i] = chi
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _plain_distances(codes, rows, query, query_codes, out, fetch):
-    """The same without the fourth and the fifth distance."""
-    if len(query_codes):
-        _, _, _, query_norm = _plain_sums(query_codes, query)
-    else:
-        query_norm, _ = _sums(query, query_codes)
-    ahead = AHEAD // len(query) + 1
-    for i in range(len(rows)):
-        if fetch:
-            _fetch(codes, rows[i] + ahead)
-        city, squares, product, norm = _plain_sums(codes[rows[i]], query)
-        out[0, i] = city
-        out[1, i] = np.sqrt(squares)
-        out[2, i] = _cosine(product, norm, query_norm)
+        out[2, i] = _cosine(squares, _from_bits(_word(row, d + 2)), sums[0])
+        out[4, i] = _intersection(city, _from_bits(_word(row, d + 6)), sums[1])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloom.experts.compact import CompactVectors
 from rankloom.experts.threads import in_threads
 
 Rows = NDArray[Any]
@@ -75,9 +76,9 @@ DISTANCES: dict[str, Callable[[Rows, Rows], Rows]] = {
 
 
 def all_distances(
-    query: Rows, stored: Rows, rows: NDArray[np.int64] | None = None, n: int = len(DISTANCES)
+    query: Rows, stored: CompactVectors, rows: NDArray[np.int64] | None = None, n: int = len(DISTANCES)
 ) -> NDArray[np.float32]:
-    """All distances of `DISTANCES` between a vector and stored half precision rows, each row read once.
+    """All distances of `DISTANCES` between a vector and stored vectors, each row read once.
 
     Rows are spread over all cores; the numbers do not depend on how many there are. Between stored rows they are
     symmetric to the last bit.
@@ -85,7 +86,7 @@ def all_distances(
     Parameters
     ----------
     query : vector of d components.
-    stored : array of shape (n, d), half precision, as collections keep it; it may be memory-mapped.
+    stored : n vectors, as collections keep them.
     rows : the numbers of the rows that are wanted; all of them unless given.
     n : how many of the distances: all, or all but the last, which few need.
 
@@ -95,15 +96,15 @@ def all_distances(
 
     Examples
     --------
-    >>> stored = np.array([[0.5, 0.5], [1.0, 0.0]], dtype=np.float16)
-    >>> all_distances(np.array([0.5, 0.5]), stored).round(3).tolist()[0]
+    >>> stored = CompactVectors.of([[0.5, 0.5], [1.0, 0.0]])
+    >>> all_distances(stored[0], stored).round(3).tolist()[0]
     [0.0, 0.0, 0.0, 0.0, 0.0]
     """
     return all_distances_of([(query, stored)], rows, n)[0]
 
 
 def all_distances_of(
-    described: Sequence[tuple[Rows, Rows]], rows: NDArray[np.int64] | None = None, n: int = len(DISTANCES)
+    described: Sequence[tuple[Rows, CompactVectors]], rows: NDArray[np.int64] | None = None, n: int = len(DISTANCES)
 ) -> list[NDArray[np.float32]]:
     """The distances of `all_distances` by several descriptors, each a query and stored rows, spread over cores at once.
 
@@ -117,16 +118,16 @@ def all_distances_of(
     wanted = np.empty(0, dtype=np.int64) if rows is None else np.ascontiguousarray(rows, dtype=np.int64)
     calls, distances = [], []
     for query, stored in described:
-        vector, vector_codes, codes = _checked(query, stored)
+        vector = _checked(query, stored)
         out = np.empty((len(stored) if rows is None else len(wanted), n), dtype=np.float32)
-        calls.append(partial(_kernels.fused, codes, wanted, rows is None, vector, vector_codes, out))
+        calls.append(partial(_kernels.fused, stored.rows, wanted, rows is None, vector, out))
         distances.append(out)
     in_threads(calls, len(distances[0]), sum(stored.shape[1] for _, stored in described))
     return distances
 
 
 def distances_between(
-    stored: Rows,
+    stored: CompactVectors,
     queries: NDArray[np.int64],
     wanted: NDArray[np.int64],
     ends: NDArray[np.int64],
@@ -147,7 +148,7 @@ def distances_between(
     from rankloom.experts import _kernels
 
     out = np.empty((len(wanted), n), dtype=np.float32)
-    _kernels.fused_between(np.ascontiguousarray(stored).view(np.uint16), queries, wanted, ends, out)
+    _kernels.fused_between(stored.rows, queries, wanted, ends, out)
     return out
 
 
@@ -156,12 +157,12 @@ class Weighted(NamedTuple):
 
     Parameters
     ----------
-    query, stored : as in `all_distances`; the query may also be several stored rows, an array of shape (m, d).
+    query, stored : as in `all_distances`; the query may also be several vectors, an array of shape (m, d).
     weights, scales : one a distance, in the order of `DISTANCES`.
     """
 
     query: Rows
-    stored: Rows
+    stored: CompactVectors
     weights: NDArray[np.float32]
     scales: NDArray[np.float32]
 
@@ -180,10 +181,9 @@ def add_similarities(total: NDArray[np.float32], *described: Weighted, rows: NDA
     wanted = np.empty(0, dtype=np.int64) if rows is None else np.ascontiguousarray(rows, dtype=np.int64)
     calls, totals = [], total.reshape(-1, total.shape[-1])
     for query, stored, weights, scales in described:
-        vector, vector_codes, codes = _checked(query, stored)
-        queries = (array.reshape(len(totals), -1) for array in (vector, vector_codes))
+        queries = _checked(query, stored).reshape(len(totals), -1)
         numbers = np.asarray(weights, np.float32), np.asarray(scales, np.float32)
-        calls.append(partial(_kernels.weighted, codes, wanted, rows is None, *queries, *numbers, totals))
+        calls.append(partial(_kernels.weighted, stored.rows, wanted, rows is None, queries, *numbers, totals))
     in_threads(calls, totals.shape[1], len(totals) * sum(stored.shape[1] for _, stored, _, _ in described))
 
 
@@ -199,17 +199,8 @@ def add_similarities_of(
     _kernels.weighted_distances(distances, np.asarray(weights, np.float32), np.asarray(scales, np.float32), total)
 
 
-def _checked(query: Rows, stored: Rows) -> tuple[NDArray[np.float32], NDArray[np.uint16], NDArray[np.uint16]]:
-    """The query, its codes if it has half precision too (else none), and the codes of the rows."""
-    if stored.dtype != np.float16:
-        raise ValueError(f"stored vectors must have half precision, got {stored.dtype}")
+def _checked(query: Rows, stored: CompactVectors) -> NDArray[np.float32]:
+    """The query as the kernels take it."""
     if query.shape[-1:] != stored.shape[1:]:
         raise ValueError(f"the query has the shape {query.shape}, the rows have {stored.shape[1]} components")
-    vector = np.ascontiguousarray(query, dtype=np.float32)
-    if query.dtype == np.float16:
-        half = np.ascontiguousarray(query)
-    else:
-        with np.errstate(over="ignore"):
-            half = vector.astype(np.float16)
-        half = half if np.array_equal(half, vector) else half[..., :0]
-    return vector, half.view(np.uint16), np.ascontiguousarray(stored).view(np.uint16)
+    return np.ascontiguousarray(query, dtype=np.float32)

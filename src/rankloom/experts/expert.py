@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.core import FloatArray, IntArray
+from rankloom.experts.compact import CompactVectors
 from rankloom.experts.distances import DISTANCES, all_distances, distances_between
 from rankloom.features import Features, nothing
 
@@ -47,7 +48,7 @@ def experts_of(descriptors: Iterable[str], distances: Sequence[str] = FOUR) -> l
     return [Expert(descriptor, distance) for descriptor in descriptors for distance in distances]
 
 
-def measure_scales(vectors: NDArray[Any], present: NDArray[np.bool_], random_state: int = 0) -> dict[str, float]:
+def measure_scales(vectors: CompactVectors, present: NDArray[np.bool_], random_state: int = 0) -> dict[str, float]:
     """The median of each distance between items of a collection; 1 where there is nothing to measure.
 
     Parameters
@@ -79,11 +80,11 @@ class StoredVectors(Mapping[str, NDArray[Any]]):
     row : that of the item.
     """
 
-    def __init__(self, stored: Mapping[str, NDArray[Any]], row: int):
+    def __init__(self, stored: Mapping[str, CompactVectors], row: int):
         self._stored, self.row = stored, row
 
     def __getitem__(self, descriptor: str) -> NDArray[Any]:
-        return np.asarray(self._stored[descriptor][self.row])
+        return self._stored[descriptor][self.row]
 
     def __contains__(self, descriptor: object) -> bool:
         return descriptor in self._stored
@@ -120,7 +121,7 @@ class _Similarities:
     """The similarities of one descriptor, by all its distances at once, of the rows asked for so far."""
 
     def __init__(
-        self, stored: NDArray[Any], examples: Sequence[tuple[NDArray[Any], float]], scales: NDArray[np.float32]
+        self, stored: CompactVectors, examples: Sequence[tuple[NDArray[Any], float]], scales: NDArray[np.float32]
     ):
         self._stored, self._examples, self._scales = stored, examples, scales
         self._alone = _alone([weight for _, weight in examples])
@@ -174,7 +175,7 @@ def _combined(similarities: Iterable[NDArray[np.float32]], weights: Sequence[flo
 
 def expert_features(
     experts: Sequence[Expert],
-    stored: Mapping[str, NDArray[Any]],
+    stored: Mapping[str, CompactVectors],
     scales: Mapping[str, Mapping[str, float]],
     examples: Sequence[EncodedExample],
     n_items: int,
@@ -188,7 +189,7 @@ def expert_features(
     Parameters
     ----------
     experts : the columns.
-    stored : the vectors of the items by descriptor, in half precision.
+    stored : the vectors of the items by descriptor, as they are kept.
     scales : the scale of each distance by descriptor.
     examples : the examples.
     n_items : the number of rows.
@@ -204,7 +205,7 @@ def expert_features(
 
 def expert_rows(
     experts: Sequence[Expert],
-    stored: Mapping[str, NDArray[Any]],
+    stored: Mapping[str, CompactVectors],
     scales: Mapping[str, Mapping[str, float]],
     queries: Sequence[Sequence[EncodedExample]],
     rows: Sequence[IntArray],
@@ -243,7 +244,7 @@ class _Asked:
         self._items = np.array([_row_of(example) for example in self._examples], dtype=np.int64)
         self._others = np.flatnonzero(self._items < 0).tolist()
 
-    def similarities(self, descriptor: str, stored: NDArray[Any], scales: NDArray[np.float32]) -> NDArray[np.float32]:
+    def similarities(self, descriptor: str, stored: CompactVectors, scales: NDArray[np.float32]) -> NDArray[np.float32]:
         """Those of the rows of all queries by all distances of a descriptor, one query below the other."""
         n = len(scales)
         distances = distances_between(stored, self._items, self._all_wanted, self._ends, n)
@@ -279,7 +280,7 @@ def _row_of(example: EncodedExample) -> int:
 
 def _shared_similarities(
     experts: Sequence[Expert],
-    stored: Mapping[str, NDArray[Any]],
+    stored: Mapping[str, CompactVectors],
     scales: Mapping[str, Mapping[str, float]],
     examples: Sequence[EncodedExample],
 ) -> dict[str, _Similarities]:
