@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from rankloom import Features
+from rankloom import Features, evaluate
 from rankloom.datasets import make_weak_models
 from rankloom.groups import preference_pairs
-from rankloom.rankers import ImbalancedRankBoost, load_ranker
+from rankloom.rankers import ImbalancedRankBoost, RankBoost, load_ranker
 
 RANGES = {"unit": (0.0, 1.0), "centred": (-0.5, 0.5), "paper": (-1.0, 1.0)}
 LARGEST = 1 - 1e-9
@@ -261,6 +261,25 @@ def test_only_cells_of_surviving_rows_are_computed(scaling, inclusive):
     assert lazy.n_evaluations < (0.7 if scaling == "unit" else 0.9) * len(X) * len(ranker.used_features)
 
 
+@pytest.mark.slow
+def test_by_default_nothing_is_given_away_and_what_can_be_saved_is():
+    # Weak detectors of a rare concept: cuts cost quality. One good detector: the others are hardly needed.
+    weak = make_weak_models(4000, 40, random_state=0)
+    rng = np.random.default_rng(0)
+    strong = weak.X.copy()
+    strong[:, 0] = weak.y + rng.normal(0, 0.05, len(weak.y))
+    for X, share in ((weak.X, 1.0), (strong, 0.2)):
+        train, test = slice(0, None, 2), slice(1, None, 2)
+        ranker = ImbalancedRankBoost(60).fit(X[train], weak.y[train])
+        full = RankBoost(60).fit(X[train], weak.y[train])
+        lazy = Features(X[test])
+        mine, best = (evaluate(weak.y[test], scores, None, ["AP@100"])["AP@100"]
+                      for scores in (ranker.predict(lazy), full.predict(X[test])))  # fmt: skip
+        assert mine >= 0.85 * best
+        assert lazy.n_evaluations <= share * len(lazy) * len(full.used_features)
+    assert ranker.lam_ < 10
+
+
 @pytest.mark.parametrize("inclusive", [True, False])
 def test_survivors_are_those_of_the_training_rows(inclusive):
     data = make_weak_models(800, 15, random_state=1)
@@ -337,7 +356,7 @@ def test_any_scale_teaches_the_same(scale, scaling):
     y = (random.random(80) < 0.3).astype(float)
     base = np.clip(random.integers(-8, 9, (80, 3)) + 4 * y[:, None], -10, 10)
     base /= 10 if scale > 1 else 1
-    ranker = ImbalancedRankBoost(3, scaling=scaling)
+    ranker = ImbalancedRankBoost(3, 0.01, scaling=scaling)
     expected = ranker.fit(base, y).predict(base)
     np.testing.assert_allclose(ranker.fit(scale * base, y).predict(scale * base), expected, atol=1e-9)
 

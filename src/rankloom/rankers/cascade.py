@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from statistics import NormalDist
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -65,6 +66,8 @@ class SoftCascade(Ranker):
         fitted, as a copy, on a part of the rows, and the rest places the cut-offs. Where there are too few rows to
         hold out, or none of them shows a loss, nothing is cut off.
     budget : the share of the metric that may be lost; the cheapest cascade within it is taken.
+    confidence : with which the expected loss is within the budget, by its standard error on held-out rows. A single
+        short list may lose more: in it one item decides about several percent.
     max_cost : the mean cost of an item that may be spent, instead of `budget`; the best cascade within it is taken.
     metric : what is to be kept, with grades counted 0, 1, 2 ... from the lowest.
     costs : what a cell of each feature costs. By default those that `Features` states or has measured, else 1 each.
@@ -103,6 +106,7 @@ class SoftCascade(Ranker):
         ranker: AdditiveRanker | None = None,
         budget: float = 0.02,
         *,
+        confidence: float = 0.85,
         max_cost: float | None = None,
         metric: str = "AP@100",
         costs: ArrayLike | None = None,
@@ -111,6 +115,7 @@ class SoftCascade(Ranker):
     ):
         self.ranker = ranker
         self.budget = budget
+        self.confidence = confidence
         self.max_cost = max_cost
         self.metric = metric
         self.costs = costs
@@ -252,7 +257,8 @@ class SoftCascade(Ranker):
             allowed = self.budget if budget is None else budget
             check_number("budget", allowed)
             # Down from the full ranker to the first point over the budget: beyond it a point may be within by luck.
-            over = np.flatnonzero(self.curve_losses_ + self.curve_errors_ > allowed)
+            margin = NormalDist().inv_cdf(self.confidence) * self.curve_errors_
+            over = np.flatnonzero(self.curve_losses_ + margin > allowed)
             within = np.arange(over[-1] + 1 if len(over) else 0, len(self.curve_losses_))
             self.chosen_ = int(within[np.argmin(self.curve_costs_[within])])
         self.cuts_ = self.all_cuts_[self.chosen_]
@@ -292,9 +298,11 @@ class SoftCascade(Ranker):
 
     def _check_parameters(self) -> None:
         check_number("budget", self.budget)
-        check_number("holdout", self.holdout, open_below=True)
-        if self.holdout >= 1:
-            raise ValueError(f"holdout must be less than 1, got {self.holdout!r}")
+        for name in ("holdout", "confidence"):
+            value = getattr(self, name)
+            check_number(name, value, open_below=True)
+            if value >= 1:
+                raise ValueError(f"{name} must be less than 1, got {value!r}")
         if self.max_cost is not None:
             check_number("max_cost", self.max_cost, open_below=True)
         if parse_metric(self.metric).name == "swaps":

@@ -6,12 +6,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 
 from rankloom.core import FloatArray, IntArray
+from rankloom.evaluation.metrics import evaluate
 from rankloom.features import Features
 from rankloom.groups import Preferences, check_choice, check_count, check_number, preferences
 from rankloom.rankers import _kernels
 from rankloom.rankers._boosting import LARGEST, PairWeights, distinct, feature_prices, shares, truncated
+from rankloom.rankers._canonical import canonical, hold_out, subset
 from rankloom.rankers.base import ANY_SIZE, Problem, Ranker, warn_nothing_to_learn
 
 # Where the values of a feature lie, from the least to the greatest of the training rows.
@@ -20,6 +23,9 @@ _PER_ROUND = (
     "features_", "inverted_", "thresholds_", "alphas_", "survivors_", "objectives_", "log_losses_",
 )  # fmt: skip
 _REGULARIZERS = ("squared", "exponential", "gap")
+_NO_CUTS = 1e6
+_LAMBDAS = (0.01, 0.1, 1.0, 3.0, _NO_CUTS)  # from which "auto" chooses
+_SPLITS, _HELD = 3, 1 / 3  # how often rows are held out to choose, and the share of them
 
 
 class ImbalancedRankBoost(Ranker):
@@ -43,7 +49,8 @@ class ImbalancedRankBoost(Ranker):
     ----------
     n_rounds : number of rounds at most.
     lam : weight of the regulariser, as a share of the number of pairs: the paper's lambda of 1e5, for its about 2
-        million pairs, is 0.05 here.
+        million pairs, is 0.05 here. "auto" chooses it: the least costly of several that loses at most `budget` on
+        held-out rows. What a given lambda costs and loses differs much between problems.
     regularizer : \(\Omega\), a sum over the rounds of "squared" \((\theta_t - \theta_{t-1})^2\), "exponential"
         \(e^{\theta_t - \theta_{t-1}} - 1\), or "gap" \((\theta_t - \min\{f > \theta_{t-1}\})^2\); 0 where it stays.
     tol : stop when \(L'\) changes by less than this share in a round.
@@ -53,6 +60,8 @@ class ImbalancedRankBoost(Ranker):
     inclusive : test \(f \ge \theta\) with cut-offs at scores of kept rows, as printed, instead of \(f > \theta\) with
         cut-offs at scores of dropped ones, which is the least cut-off that drops them (B6).
     inverted : whether a feature may also count the other way round.
+    budget : the share of AP@100 that the choice of `lam` may lose against the best one; what is above the lowest grade
+        is relevant.
     costs, cost_weight : what a cell of each feature costs, and the weight of that cost in the objective: a feature of
         mean cost, asked of all rows, must lower the loss by this share to be chosen.
 
@@ -62,6 +71,7 @@ class ImbalancedRankBoost(Ranker):
         is the least number: it drops nothing.
     low_, high_ : the least and the greatest value of each feature in the training rows.
     survivors_ : the share of the training rows that each round asked for its feature.
+    lam_ : the weight of the regulariser in use.
     objectives_ : L' of each round. log_losses_ : the logarithm of the loss after each round, relative to no ranker.
 
     References
@@ -97,7 +107,7 @@ class ImbalancedRankBoost(Ranker):
     def __init__(
         self,
         n_rounds: int = 200,
-        lam: float = 0.01,
+        lam: float | str = "auto",
         *,
         regularizer: str = "squared",
         tol: float = 1e-6,
@@ -105,6 +115,7 @@ class ImbalancedRankBoost(Ranker):
         scaling: str = "unit",
         inclusive: bool = False,
         inverted: bool = True,
+        budget: float = 0.02,
         costs: ArrayLike | None = None,
         cost_weight: float = 0.0,
     ):
@@ -116,11 +127,13 @@ class ImbalancedRankBoost(Ranker):
         self.scaling = scaling
         self.inclusive = inclusive
         self.inverted = inverted
+        self.budget = budget
         self.costs = costs
         self.cost_weight = cost_weight
 
     def _fit(self, problem: Problem) -> None:
         self._check_parameters()
+        self.lam_ = self._chosen_lam(problem) if self.lam == "auto" else float(self.lam)
         price = feature_prices(self.costs, self.cost_weight, problem.X.shape[1])
         prefs = preferences(problem.y, problem.groups, problem.weight, problem.query_weight)
         rounds: list[tuple[int, bool, float, float, float, float, float]] = []
@@ -137,6 +150,31 @@ class ImbalancedRankBoost(Ranker):
         for name, column in zip(_PER_ROUND, columns, strict=True):
             kind = {"features_": np.int64, "inverted_": bool}.get(name, np.float64)
             setattr(self, name, np.array(column, dtype=kind))
+
+    def _chosen_lam(self, problem: Problem) -> float:
+        """The cheapest lambda within the budget, by the mean over several splits; no cuts where none can be split."""
+        lowest, found = problem.y.min(initial=np.inf), []
+        rows, groups, weight, query_weight = canonical(problem)  # equal rows are one: on one side of a split
+        distinct_rows = Problem(problem.X[rows], problem.y[rows], groups, weight, query_weight)
+        for seed in range(_SPLITS):
+            held = hold_out(distinct_rows, _HELD, seed)
+            if not held.any():
+                return _NO_CUTS
+            learn, judge = subset(distinct_rows, ~held), subset(distinct_rows, held)
+            relevant = (judge.y > lowest).astype(np.float64)
+            for lam in _LAMBDAS:
+                ranker = (
+                    clone(self)
+                    .set_params(lam=lam)
+                    .fit(learn.X, learn.y, qid=learn.groups.codes, sample_weight=learn.weight)
+                )
+                lazy = Features(judge.X)
+                scores = ranker.predict(lazy)
+                quality = evaluate(relevant, scores, judge.groups.codes, ["AP@100"])["AP@100"]
+                found.append((quality, lazy.n_evaluations))
+        qualities, costs = np.array(found).reshape(_SPLITS, len(_LAMBDAS), 2).mean(axis=0).T
+        within = np.flatnonzero(qualities >= (1.0 - self.budget) * qualities.max())
+        return _LAMBDAS[int(within[np.argmin(costs[within])])]
 
     def _boost(
         self, H: FloatArray, features: IntArray, prefs: Preferences, price: FloatArray
@@ -155,7 +193,7 @@ class ImbalancedRankBoost(Ranker):
                 break
             order = alive[np.argsort(-f[alive], kind="stable")]
             cuts, penalties = self._cuts(f[order], theta)
-            moves = self.lam * (omega + penalties)
+            moves = self.lam_ * (omega + penalties)
             if t == 0:
                 moves[:-1] = np.inf  # no restriction on the first term (B5)
             costs = np.where(used, 0.0, price) if len(price) else price
@@ -236,8 +274,10 @@ class ImbalancedRankBoost(Ranker):
 
     def _check_parameters(self) -> None:
         check_count("n_rounds", self.n_rounds)
-        check_number("lam", self.lam)
+        if self.lam != "auto":
+            check_number("lam", self.lam)
         check_number("tol", self.tol)
+        check_number("budget", self.budget)
         check_choice("regularizer", self.regularizer, _REGULARIZERS)
         check_choice("alpha", self.alpha, ("exact", "closed"))
         check_choice("scaling", self.scaling, tuple(RANGES))
