@@ -3,6 +3,7 @@
 import { thumbnail } from "./addresses.js";
 import { toAlbums } from "./albums.js";
 import { $, attempt, button, focusedName, focusNamed, h, icon, option, put } from "./dom.js";
+import { t } from "./i18n.js";
 import { fromServer, inWords } from "./query.js";
 import { askName, askSure } from "./sheets.js";
 
@@ -61,18 +62,18 @@ export class AlbumBar {
       h("div", { class: "album-head" }, toAlbums(this.showAlbums), h("h2", {}, album.name),
         readOnly ? null : h("div", { class: "buttons" },
           this.order(album),
-          button("Rename", { kind: "small", onclick: () => this.rename(album) }),
-          button("Delete", { kind: "small", onclick: () => this.remove(album) }))),
+          button(t("Rename"), { kind: "small", onclick: () => this.rename(album) }),
+          button(t("Delete"), { kind: "small", onclick: () => this.remove(album) }))),
       album.by_hand && !readOnly ? h("p", { class: "hint" },
-        "In your own order: drag a picture onto another, or move it with Alt and the arrows.") : null,
+        t("In your own order: drag a picture onto another, or move it with Alt and the arrows.")) : null,
       album.query ? this.suggestions(album) : null);
     focusNamed(this.root, focused);
   }
 
   /** @param {Album} album */
   order(album) {
-    const select = h("select", { "aria-label": "Order of the album" },
-      option("date", "Newest first"), option("hand", "By hand"));
+    const select = h("select", { "aria-label": t("Order of the album") },
+      option("date", t("Newest first")), option("hand", t("By hand")));
     select.value = album.by_hand ? "hand" : "date";
     select.addEventListener("change", () => this.change(album, { by_hand: select.value === "hand" }));
     return select;
@@ -91,15 +92,15 @@ export class AlbumBar {
 
   /** @param {Album} album */
   rename(album) {
-    askName("Rename the album", {
-      label: "Name", action: "Rename", value: album.name, done: (name) => this.change(album, { name }),
+    askName(t("Rename the album"), {
+      label: t("Name"), action: t("Rename"), value: album.name, done: (name) => this.change(album, { name }),
     });
   }
 
   /** @param {Album} album */
   remove(album) {
-    const text = "The album goes; its pictures stay in the collection.";
-    askSure(`Delete ${album.name}?`, text, "Delete it", () =>
+    const text = t("The album goes; its pictures stay in the collection.");
+    askSure(t("Delete {name}?", { name: album.name }), text, t("Delete it"), () =>
       attempt(async () => {
         await this.api.deleteAlbum(album.id);
         this.showAlbums();
@@ -110,11 +111,13 @@ export class AlbumBar {
   suggestions(album) {
     const { readOnly } = this.store.state;
     const words = inWords(fromServer(album.query ?? {}));
-    if (!this.suggested.length) return h("p", { class: "hint" }, `Nothing more is suggested by ${words}.`);
+    if (!this.suggested.length) {
+      return h("p", { class: "hint" }, t("Nothing more is suggested by {query}.", { query: words }));
+    }
     const all = this.suggested.map(({ id }) => id);
     return h("div", { class: "suggestions" },
-      h("div", { class: "album-head" }, h("h3", {}, `Suggested by ${words}`), readOnly ? null
-        : button("Add all of these", {
+      h("div", { class: "album-head" }, h("h3", {}, t("Suggested by {query}", { query: words })),
+        readOnly ? null : button(t("Add all of these"), {
           kind: "small", "data-name": "all", onclick: () => this.judge(album, { add: all }),
         })),
       h("ul", { class: "suggested-members" }, this.suggested.map((hit) => this.suggestion(album, hit))));
@@ -125,12 +128,12 @@ export class AlbumBar {
     const name = hit.caption || hit.name;
     /** @param {"right" | "wrong"} sign @param {string} text @param {object} change */
     const act = (sign, text, change) => h("button", {
-      type: "button", class: `act ${sign}`, "data-name": sign, "aria-label": `${text}: ${name}`,
-      title: text, onclick: () => this.judge(album, change),
+      type: "button", class: `act ${sign}`, "data-name": sign, title: text,
+      "aria-label": t("{action}: {name}", { action: text, name }), onclick: () => this.judge(album, change),
     }, icon(sign));
     return h("li", {}, h("img", { src: thumbnail(hit.id), alt: name }),
-      this.store.state.readOnly ? null : h("div", {}, act("right", "Add", { add: [hit.id] }),
-        act("wrong", "Not this one", { refuse: [hit.id] })));
+      this.store.state.readOnly ? null : h("div", {}, act("right", t("Add"), { add: [hit.id] }),
+        act("wrong", t("Not this one"), { refuse: [hit.id] })));
   }
 
   /**

@@ -2,6 +2,7 @@
 // or wants its token.
 
 import { currentCollection, setCollection } from "./addresses.js";
+import { t } from "./i18n.js";
 
 /** @import { Api, Session } from "./types.js" */
 
@@ -46,13 +47,14 @@ async function request(method, path, body) {
     response = await fetch(`/api/${path}`, { method, headers, body: sent, credentials: "same-origin" });
   } catch {
     lost();
-    throw new ApiError(0, "The server does not answer. It is tried again every second.");
+    throw new ApiError(0, t("The server does not answer. It is tried again every second."));
   }
   reached();
   if (response.status === 401) emit("token");
   if (!response.ok) {
     const line = await response.json().then((answer) => answer.error, () => "");
-    throw new ApiError(response.status, line || `The server answered ${response.status}.`);
+    throw new ApiError(response.status,
+      line || t("The server answered {status}.", { status: String(response.status) }));
   }
   return response;
 }

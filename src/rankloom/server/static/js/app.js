@@ -8,6 +8,7 @@ import { $, announce, toast } from "./dom.js";
 import { Experts } from "./experts.js";
 import { Filters } from "./filters.js";
 import { Grid } from "./grid.js";
+import { t } from "./i18n.js";
 import { makeKeys } from "./keys.js";
 import { Marking } from "./marking.js";
 import { Marks } from "./marks.js";
@@ -228,7 +229,7 @@ export class App {
   why(hit) {
     if (this.marking.refuseList()) return;
     this.panel.show("why");
-    announce(`Why result ${hit.rank} is here: see the panel.`);
+    announce(t("Why result {rank} is here: see the panel.", { rank: hit.rank }));
   }
 
   /** The panel follows the current result, but not every step of a fast walk. */

@@ -2,14 +2,15 @@
 
 import { on } from "./api.js";
 import { $, h, put } from "./dom.js";
+import { t } from "./i18n.js";
 
 /** @param {() => number} waiting how many marks the server does not have yet */
 export function makeBanner(waiting) {
   const banner = $("banner");
   on("away", () => {
-    const kept = waiting() ? " Your marks are kept here until then." : "";
-    put(banner, h("strong", {}, "The server does not answer."),
-      ` Start it again, and this page goes on by itself.${kept}`);
+    put(banner, h("strong", {}, t("The server does not answer.")), " ",
+      t("Start it again, and this page goes on by itself."), " ",
+      waiting() ? t("Your marks are kept here until then.") : null);
     banner.hidden = false;
   });
   on("back", () => { banner.hidden = true; });

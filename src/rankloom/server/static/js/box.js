@@ -2,6 +2,7 @@
 
 import { picture as pictureAddress, thumbnail } from "./addresses.js";
 import { $, h, iconButton, put } from "./dom.js";
+import { t } from "./i18n.js";
 import { WEIGHTS } from "./query.js";
 
 /** @import { Example, Query, State, Store } from "./types.js" */
@@ -21,7 +22,8 @@ export class Box {
     this.change = change;
     this.leave = leave;
     this.text = $("text");
-    this.weight = weightChoice($("text-weight"), "words", (value) => change({ text_weight: value }));
+    this.weight = weightChoice($("text-weight"), t("How much the words count"),
+      (value) => change({ text_weight: value }));
     this.listen();
     store.watch(["asked"], ({ query }) => this.draw(query));
   }
@@ -47,7 +49,7 @@ export class Box {
 
   /** A chip that stands there while a picture is looked at; returns what takes it away. */
   waiting() {
-    const chip = h("li", { class: "chip waiting" }, h("span", { class: "spinner" }), "looking at it…");
+    const chip = h("li", { class: "chip waiting" }, h("span", { class: "spinner" }), t("looking at it…"));
     $("chips").append(chip);
     return () => chip.remove();
   }
@@ -61,20 +63,20 @@ export class Box {
     chips.hidden = !chips.children.length;
     this.weight.element.hidden = !(query.examples.length && query.text.trim());
     this.weight.show(query.text_weight);
-    const alone = innerWidth < 640 ? "Words or a picture" : "Words, or drop a picture here";
-    this.text.placeholder = query.examples.length ? "and words" : alone;
+    const alone = innerWidth < 640 ? t("Words or a picture") : t("Words, or drop a picture here");
+    this.text.placeholder = query.examples.length ? t("and words") : alone;
   }
 
   /** @param {string} concept */
   conceptChip(concept) {
-    return h("li", { class: "chip word" }, `concept: ${concept}`,
-      remover(`the concept ${concept}`, () => this.change({ concept: null })));
+    return h("li", { class: "chip word" }, t("concept: {name}", { name: concept }),
+      remover(t("the concept {name}", { name: concept }), () => this.change({ concept: null })));
   }
 
   /** @param {Example} example @param {number} index */
   chip(example, index) {
     const { item, picture, weight } = example;
-    const name = item ? `item ${item}` : "your picture";
+    const name = item ? t("item {item}", { item: String(item) }) : t("your picture");
     const against = weight < 0;
     /** @param {Example[]} others */
     const replace = (...others) => {
@@ -82,12 +84,14 @@ export class Box {
     };
     /** @param {number} value */
     const weigh = (value) => replace({ ...example, weight: value });
-    const size = weightChoice(h("select"), name, (value) => weigh(against ? -value : value));
+    const size = weightChoice(h("select"), t("How much {name} counts", { name }),
+      (value) => weigh(against ? -value : value));
     size.show(Math.abs(weight));
     return h("li", { class: `chip${against ? " against" : ""}` },
       h("button", {
-        type: "button", class: "sign", title: against ? "Not like this" : "Like this",
-        "aria-label": `${against ? "Not like" : "Like"} ${name}; press to turn round`,
+        type: "button", class: "sign", title: against ? t("Not like this") : t("Like this"),
+        "aria-label": against ? t("Not like {name}; press to turn round", { name })
+          : t("Like {name}; press to turn round", { name }),
         onclick: () => weigh(-weight),
       }, against ? "−" : "+"),
       h("img", { src: item ? thumbnail(item) : pictureAddress(picture ?? ""), alt: name }),
@@ -98,19 +102,19 @@ export class Box {
 
 /** @param {string} name @param {() => void} action */
 function remover(name, action) {
-  return iconButton("wrong", `Remove ${name}`, { class: "remove", onclick: action });
+  return iconButton("wrong", t("Remove {name}", { name }), { class: "remove", onclick: action });
 }
 
 /**
  * A choice of how much something counts.
  * @param {HTMLSelectElement} element
- * @param {string} name
+ * @param {string} label
  * @param {(value: number) => void} change
  */
-function weightChoice(element, name, change) {
+function weightChoice(element, label, change) {
   /** @param {number} value */
   const option = (value) => h("option", { value: String(value) }, `×${SIGNS[value] ?? value}`);
-  element.setAttribute("aria-label", `How much ${name} ${name === "words" ? "count" : "counts"}`);
+  element.setAttribute("aria-label", label);
   element.classList.add("weight");
   put(element, WEIGHTS.map(option));
   element.addEventListener("change", () => change(Number(element.value)));

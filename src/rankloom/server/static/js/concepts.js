@@ -1,13 +1,14 @@
 // Concepts: detectors made from the marks of a search, which then rank the whole collection.
 
 import { attempt, button, errorLine, h, iconButton, put, toast } from "./dom.js";
-import { count } from "./format.js";
+import { number } from "./format.js";
+import { t, tn } from "./i18n.js";
 import { forServer } from "./query.js";
 
 /** @import { Api, Concept, State, Store } from "./types.js" */
 
-const HINT = "A concept learns from your marks what something looks like. "
-  + "Then it ranks everything by it, words or not, and helps later searches.";
+const HINT = t("A concept learns from your marks what something looks like. "
+  + "Then it ranks everything by it, words or not, and helps later searches.");
 
 export class Concepts {
   /**
@@ -16,15 +17,15 @@ export class Concepts {
    * @param {(name: string) => void} rankBy
    */
   constructor(store, api, rankBy) {
-    this.title = "Concepts";
+    this.title = t("Concepts");
     this.root = h("div", { class: "concepts" });
     this.store = store;
     this.api = api;
     this.rankBy = rankBy;
     // One field for all drawings of the panel: what is typed stays when marks come in meanwhile.
     this.name = h("input", {
-      type: "text", maxlength: "60", placeholder: "Name, e.g. harbour",
-      "aria-label": "Name of the new concept",
+      type: "text", maxlength: "60", placeholder: t("Name, e.g. harbour"),
+      "aria-label": t("Name of the new concept"),
     });
   }
 
@@ -43,8 +44,8 @@ export class Concepts {
       h("p", { class: "hint" }, HINT),
       this.store.state.readOnly ? null : this.form(),
       concepts.length
-        ? h("ul", { class: "concept-list", "aria-label": "Concepts" }, concepts.map(this.line, this))
-        : h("p", { class: "muted" }, "There is none yet."));
+        ? h("ul", { class: "concept-list", "aria-label": t("Concepts") }, concepts.map(this.line, this))
+        : h("p", { class: "muted" }, t("There is none yet.")));
     if (typing) this.name.focus();
   }
 
@@ -53,29 +54,32 @@ export class Concepts {
     const onsubmit = (/** @type {Event} */ event) => { event.preventDefault(); this.make(); };
     return h("form", { class: "inline", onsubmit }, this.name,
       h("button", { class: "small", disabled: right === 0 },
-        right ? `Make from ${count(right, "right mark")}` : "Mark some results first"));
+        right ? tn(right, "Make from {n} right mark", "Make from {n} right marks")
+          : t("Mark some results first")));
   }
 
   /** @param {Concept} concept */
   line({ name, n_positive: examples, quality }) {
     const [metric, value] = Object.entries(quality ?? {})[0] ?? ["", NaN];
-    const judged = Number.isFinite(value) ? `, ${metric} ${value.toFixed(2)}` : "";
+    const judged = Number.isFinite(value) ? `, ${metric} ${number(value, 2)}` : "";
     const rank = () => this.rankBy(name);
     return h("li", {},
       h("button", { type: "button", class: "link", onclick: rank }, name),
-      h("span", { class: "muted" }, `${count(examples, "example")}${judged}`),
-      button("Rank by it", { kind: "small", "aria-label": `Rank everything by ${name}`, onclick: rank }),
+      h("span", { class: "muted" }, `${tn(examples, "{n} example", "{n} examples")}${judged}`),
+      button(t("Rank by it"), {
+        kind: "small", "aria-label": t("Rank everything by {name}", { name }), onclick: rank,
+      }),
       this.store.state.readOnly ? null
-        : iconButton("wrong", `Forget ${name}`, { onclick: () => this.forget(name) }));
+        : iconButton("wrong", t("Forget {name}", { name }), { onclick: () => this.forget(name) }));
   }
 
   async make() {
     const wanted = this.name.value.trim();
-    if (!wanted) return toast("Give the concept a name.", "bad");
+    if (!wanted) return toast(t("Give the concept a name."), "bad");
     await attempt(async () => {
       const { name } = await this.api.makeConcept(wanted, { query: forServer(this.store.state.query) });
       this.name.value = "";
-      toast(`The concept ${name} is ready`);
+      toast(t("The concept {name} is ready", { name }));
       this.show();
     });
   }

@@ -1,12 +1,13 @@
 // The panel of experts: how much each counts, what marks have taught, and sliders for those who know better.
 
 import { attempt, button, errorLine, h, iconButton, put, toast } from "./dom.js";
-import { count, expertName, grouped, number, sum } from "./format.js";
+import { expertName, grouped, number, sum } from "./format.js";
+import { t, tn } from "./i18n.js";
 
 /** @import { Api, ExpertsChange, State, Store, Weights } from "./types.js" */
 
-const START = "These are the weights a new collection starts with. "
-  + "Each mark moves them a little, for every search.";
+const START = t("These are the weights a new collection starts with. "
+  + "Each mark moves them a little, for every search.");
 
 export class Experts {
   /**
@@ -15,7 +16,7 @@ export class Experts {
    * @param {() => void} changed scores are others now
    */
   constructor(store, api, changed) {
-    this.title = "Experts";
+    this.title = t("Experts");
     this.root = h("div", { class: "experts" });
     this.readOnly = store.state.readOnly;
     this.api = api;
@@ -49,11 +50,13 @@ export class Experts {
       .sort((a, b) => b.size - a.size);
     const largest = Math.max(1e-9, ...groups.map(({ size }) => size));
     const most = 1.5 * Math.max(0.1, ...[...Object.values(weights), ...Object.values(start)].map(Math.abs));
-    const turned = (100 * Math.min(1, moved)).toFixed(1);
-    const reset = () => this.change({ reset: true }, "All weights are as they were at the start");
+    const turned = number(100 * Math.min(1, moved), 1);
+    const reset = () => this.change({ reset: true }, t("All weights are as they were at the start"));
     put(this.root,
-      h("p", { class: "hint" }, marks ? `Learned from ${count(marks, "mark")}. `
-        + `The weights have turned by ${turned} % from where they started.` : START),
+      h("p", { class: "hint" }, marks ? tn(marks,
+        "Learned from {n} mark. The weights have turned by {share} % from where they started.",
+        "Learned from {n} marks. The weights have turned by {share} % from where they started.",
+        { share: turned }) : START),
       groups.map(({ group, names, size }) => {
         const details = h("details", { open: this.open.has(group) },
           h("summary", {}, bar(group, size, largest)), names.map((name) => this.slider(name, library, most)));
@@ -64,7 +67,7 @@ export class Experts {
         return details;
       }),
       this.readOnly ? null : h("div", { class: "buttons" },
-        button("Back to the start", { kind: "small", symbol: "undo", onclick: reset })));
+        button(t("Back to the start"), { kind: "small", symbol: "undo", onclick: reset })));
   }
 
   /** @param {string} name @param {Weights} library @param {number} most */
@@ -75,22 +78,26 @@ export class Experts {
     const chosen = () => Number(input.value);
     const input = h("input", {
       type: "range", min: String(-most), max: String(most), step: String(most / 200),
-      value: String(weights[name]), disabled: this.readOnly, "aria-label": `Weight of ${label}`,
+      value: String(weights[name]), disabled: this.readOnly,
+      "aria-label": t("Weight of {name}", { name: label }),
       oninput: () => { out.textContent = number(chosen()); },
       onchange: () => this.change({ weights: { [name]: chosen() } }, `${label}: ${number(chosen())}`),
     });
     return h("div", { class: "slider" },
       h("label", {}, h("span", {}, detail || group), input, out),
-      h("span", { class: "muted start", title: "Where it started" }, `from ${number(start[name] ?? 0, 2)}`),
+      h("span", { class: "muted start", title: t("Where it started") },
+        t("from {value}", { value: number(start[name] ?? 0, 2) })),
       this.readOnly ? null : this.lock(name, label, locked.includes(name)));
   }
 
   /** @param {string} name @param {string} label @param {boolean} locked */
   lock(name, label, locked) {
-    return iconButton("lock", `${locked ? "Unlock" : "Lock"} ${label}`, {
+    const values = { name: label };
+    return iconButton("lock", locked ? t("Unlock {name}", values) : t("Lock {name}", values), {
       class: "icon-button lock", "aria-pressed": String(locked),
-      title: locked ? "Locked: marks do not move it" : "Lock it",
-      onclick: () => this.change({ lock: { [name]: !locked } }, `${label} is ${locked ? "free" : "locked"}`),
+      title: locked ? t("Locked: marks do not move it") : t("Lock it"),
+      onclick: () => this.change({ lock: { [name]: !locked } },
+        locked ? t("{name} is free", values) : t("{name} is locked", values)),
     });
   }
 }

@@ -1,5 +1,7 @@
 // Numbers, dates and names as people read them.
 
+import { locale, t, tn } from "./i18n.js";
+
 /** @import { Answer, Hit, Matched, Part } from "./types.js" */
 
 /**
@@ -16,21 +18,33 @@ export function table(entries) {
 export const count = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
 
 /** An estimate by its first two digits. @param {number} n */
-export const about = (n) => `about ${Number(n.toPrecision(2)).toLocaleString("en")}`;
+export const about = (n) => t("about {n}", { n: Number(n.toPrecision(2)) });
 
 /** How many results are likely right, or there at all. @param {Pick<Answer, "likely" | "total">} answer */
 export const howMany = ({ likely, total }) =>
-  likely === null ? count(total, "result") : `${about(likely)} likely`;
+  likely === null ? tn(total, "{n} result", "{n} results") : t("{about} likely", { about: about(likely) });
+
+/** @type {Map<number, Intl.NumberFormat>} */
+const formats = new Map();
+
+/** How numbers with so many digits behind the point are written. @param {number} digits */
+function plain(digits) {
+  const options = { minimumFractionDigits: digits, maximumFractionDigits: digits, useGrouping: false };
+  const format = formats.get(digits) ?? new Intl.NumberFormat(locale, options);
+  formats.set(digits, format);
+  return format;
+}
 
 /** A number as scores are shown. @param {number} value */
-export const number = (value, digits = 3) => value.toFixed(Math.abs(value) >= 100 ? 0 : digits);
+export const number = (value, digits = 3) => plain(Math.abs(value) >= 100 ? 0 : digits).format(value);
 
 /** The same with its sign. @param {number} value */
 export const signed = (value, digits = 3) => (value < 0 ? "−" : "+") + number(Math.abs(value), digits);
 
 /** How long a search took. @param {number} seconds */
 export function duration(seconds) {
-  return seconds < 0.1 ? `${Math.max(1, Math.round(1000 * seconds))} ms` : `${seconds.toFixed(1)} s`;
+  return seconds < 0.1 ? t("{n} ms", { n: Math.max(1, Math.round(1000 * seconds)) })
+    : t("{n} s", { n: number(seconds, 1) });
 }
 
 /** Seconds as 1:05. @param {number} seconds */
@@ -47,67 +61,73 @@ export const lastFrame = (start, end) => Math.max(start, end - FRAME);
 /**
  * A date as people write it; the collection has "2024-05-01T10:00:00" or less.
  * @param {string | null | undefined} text
- * @param {string} [locale] the browser's unless given
+ * @param {string} [written] how dates are written: as the reader does unless given
  */
-export function date(text, locale) {
+export function date(text, written = locale) {
   if (!text) return "";
   const match = /^(\d{4})-(\d{2})-(\d{2})/.exec(text);
   if (!match) return text.slice(0, 10);
   const day = new Date(Number(match[1]), Number(match[2]) - 1, Number(match[3]));
-  return day.toLocaleDateString(locale, { year: "numeric", month: "short", day: "numeric" });
+  return day.toLocaleDateString(written, { year: "numeric", month: "short", day: "numeric" });
 }
 
 /**
  * A month as people write it: "2024-05" is May 2024.
  * @param {string} month
  * @param {boolean} [short] for little room
- * @param {string} [locale] the browser's unless given
+ * @param {string} [written] how dates are written: as the reader does unless given
  */
-export function monthName(month, short = false, locale = undefined) {
+export function monthName(month, short = false, written = locale) {
   const [year, number] = month.split("-").map(Number);
-  if (!year || !number) return "Without a date";
+  if (!year || !number) return t("Without a date");
   const style = short ? "short" : "long";
-  return new Date(year, number - 1, 1).toLocaleDateString(locale, { year: "numeric", month: style });
+  return new Date(year, number - 1, 1).toLocaleDateString(written, { year: "numeric", month: style });
 }
 
 /** What stands above an item: what people wrote, else its date and file. @param {Hit} hit */
 export const title = ({ caption, taken, name }) => caption || [date(taken), name].filter(Boolean).join(", ");
 
-const READ = table({ ocr: "Text in it", speech: "Said in it", people: "Shows" });
+const READ = table({ ocr: t("Text in it"), speech: t("Said in it"), people: t("Shows") });
 
 /** What of an item was read or heard, for people. @param {Matched} matched */
-export const matchedLine = ({ source, text }) => `${READ[source] ?? source}: “${text}”`;
+export const matchedLine = ({ source, text }) =>
+  t("{source}: “{text}”", { source: READ[source] ?? source, text });
 
 const DESCRIPTORS = table({
-  semantic: "What it shows", color_correlogram: "Colours side by side", color_layout: "Layout of colours",
-  color_similarity: "Where colours are alike", spatial_color_histogram: "Colours by place",
-  hsv_histogram: "Colours", color_moments: "Mean colours", edge_histogram: "Edges", hog: "Shapes",
-  gist: "Scene layout", lbp: "Fine texture", gabor: "Texture", wavelet: "Wavelets",
-  dense_words: "Details by place", sift_words: "Local details", text: "Words of people, read or said",
-  tags: "Automatic words", faces: "Faces", perceptual_hash: "Near copies",
+  semantic: t("What it shows"), color_correlogram: t("Colours side by side"),
+  color_layout: t("Layout of colours"), color_similarity: t("Where colours are alike"),
+  spatial_color_histogram: t("Colours by place"), hsv_histogram: t("Colours"),
+  color_moments: t("Mean colours"), edge_histogram: t("Edges"), hog: t("Shapes"), gist: t("Scene layout"),
+  lbp: t("Fine texture"), gabor: t("Texture"), wavelet: t("Wavelets"), dense_words: t("Details by place"),
+  sift_words: t("Local details"), text: t("Words of people, read or said"), tags: t("Automatic words"),
+  faces: t("Faces"), perceptual_hash: t("Near copies"),
 });
 const DETAILS = table({
-  l1: "sum of differences", l2: "straight distance", cosine: "proportions", chi2: "relative differences",
-  intersection: "overlap", bm25: "",
+  l1: t("sum of differences"), l2: t("straight distance"), cosine: t("proportions"),
+  chi2: t("relative differences"), intersection: t("overlap"), bm25: "",
 });
 const WORDS = table({
-  "words.map": "Looks like the words", "words.classes": "Shows what the words name",
-  "words.colors": "Has the colours",
+  "words.map": t("Looks like the words"), "words.classes": t("Shows what the words name"),
+  "words.colors": t("Has the colours"),
 });
 
 /** An expert's name for people: its group, and how it compares. @param {string} name */
 export function expertName(name) {
-  if (name.startsWith("concept.")) return { group: `Concept: ${name.slice(8)}`, detail: "" };
+  if (name.startsWith("concept.")) {
+    return { group: t("Concept: {name}", { name: name.slice(8) }), detail: "" };
+  }
   if (WORDS[name]) return { group: WORDS[name], detail: "" };
   const [first, ...others] = name.split("."), rest = others.join(".");
   return { group: DESCRIPTORS[first] ?? first.replaceAll("_", " "), detail: DETAILS[rest] ?? rest };
 }
 
 const KINDS = table({
-  neighbour: "Its neighbours", mark: "Your marks", example: "Like your pictures",
-  method: "Reranking by looks",
+  neighbour: t("Its neighbours"), mark: t("Your marks"), example: t("Like your pictures"),
+  method: t("Reranking by looks"),
 });
-const OTHERS = table({ "nearer than the rest": "What others have too", start: "Start of the model" });
+const OTHERS = table({
+  "nearer than the rest": t("What others have too"), start: t("Start of the model"),
+});
 
 /**
  * How many results have words of the query, and that the others are a guess; nothing where no words are
@@ -116,9 +136,9 @@ const OTHERS = table({ "nearer than the rest": "What others have too", start: "S
  */
 export function literally({ literal, total }) {
   if (literal === null || total === 0 || literal >= total) return "";
-  if (literal === 0) return "no text has these words: a guess by looks";
-  const have = literal === 1 ? "has" : "have";
-  return `${literal.toLocaleString("en")} ${have} these words, the others are a guess by looks`;
+  if (literal === 0) return t("no text has these words: a guess by looks");
+  return tn(literal, "{n} has these words, the others are a guess by looks",
+    "{n} have these words, the others are a guess by looks");
 }
 
 /** The group of a part of a score. @param {Part} part */

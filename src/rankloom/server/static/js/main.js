@@ -6,6 +6,7 @@ import { App } from "./app.js";
 import { makeBanner } from "./banner.js";
 import { showCollection } from "./collection.js";
 import { $, h, messageOf, nextTab, put } from "./dom.js";
+import { t } from "./i18n.js";
 import { showLearning } from "./learning.js";
 import { showModels } from "./models.js";
 import { toAddress } from "./query.js";
@@ -25,7 +26,7 @@ try {
   run(session.read_only, folders);
 } catch (error) {
   put($("message"), h("div", { class: "notice bad", role: "alert" },
-    h("h2", {}, "The page could not start"), h("p", {}, messageOf(error))));
+    h("h2", {}, t("The page could not start")), h("p", {}, messageOf(error))));
 }
 
 /** The tab of the address. */

@@ -1,11 +1,12 @@
 // Marking: what people say about results. It changes the store and draws nothing.
 
+import { t, tn } from "./i18n.js";
 import { asked, forServer, isList } from "./query.js";
 
 /** @import { Api, Hit, Mark, Speech, State, Store } from "./types.js" */
 
 const SHOWN = 500;
-const LISTED = "Items are only listed here. Search for something, then mark results.";
+const LISTED = t("Items are only listed here. Search for something, then mark results.");
 const AT_ONCE = 1000; // marks of a request
 
 /** @param {State} state @param {number} item */
@@ -56,12 +57,16 @@ export class Marking {
   async mark(hit, grade) {
     const { state } = this.store;
     if (this.refuseList()) return;
-    if (state.readOnly) return this.speech.toast("This server is read-only; nothing can be marked.", "bad");
+    if (state.readOnly) {
+      return this.speech.toast(t("This server is read-only; nothing can be marked."), "bad");
+    }
     const before = state.grades.get(hit.id) ?? null;
     const same = before === grade && state.marks.find(({ item, over }) => item === hit.id && over === null);
     if (same) return this.undo(same.id);
     this.store.update({ grades: withGrade(state.grades, hit.id, grade), changes: state.changes + 1 });
-    this.speech.announce(`Result ${hit.rank} marked ${grade ? "right" : "wrong"}`);
+    const { rank } = hit;
+    this.speech.announce(grade ? t("Result {rank} marked right", { rank })
+      : t("Result {rank} marked wrong", { rank }));
     const shown = state.hits.slice(0, Math.min(Math.max(this.seen(), hit.rank), SHOWN))
       .flatMap((shownHit) => (shownHit ? [shownHit.id] : []));
     const body = { query: forServer(state.query), marks: [{ item: hit.id, grade }], shown };
@@ -70,7 +75,8 @@ export class Marking {
     } catch (error) {
       const { grades, changes } = this.store.state;
       this.store.update({ grades: withGrade(grades, hit.id, before), changes: Math.max(0, changes - 1) });
-      this.speech.toast(`The mark was not taken: ${/** @type {Error} */ (error).message}`, "bad");
+      const reason = /** @type {Error} */ (error).message;
+      this.speech.toast(t("The mark was not taken: {reason}", { reason }), "bad");
       return;
     }
     await this.afterMarks();
@@ -86,14 +92,17 @@ export class Marking {
         await this.deliver("feedback", { query, marks });
       }
     } catch (error) {
-      this.speech.toast(`The marks were not taken: ${/** @type {Error} */ (error).message}`, "bad");
+      const reason = /** @type {Error} */ (error).message;
+      this.speech.toast(t("The marks were not taken: {reason}", { reason }), "bad");
     }
     const { grades, changes } = this.store.state;
     this.store.update({
       grades: new Map([...grades, ...items.map((item) => /** @type {[number, number]} */ ([item, grade]))]),
       changes: changes + items.length,
     });
-    this.speech.announce(`${items.length} marked ${grade ? "right" : "wrong"}`);
+    const n = items.length;
+    this.speech.announce(grade ? tn(n, "{n} marked right", "{n} marked right")
+      : tn(n, "{n} marked wrong", "{n} marked wrong"));
     await this.afterMarks();
   }
 
@@ -103,10 +112,10 @@ export class Marking {
     if (readOnly) return;
     try {
       const { undone } = await this.deliver("undo", id ? { mark: id } : { query: forServer(query) });
-      if (undone === null) return this.speech.toast("There is no mark to undo in this search.");
+      if (undone === null) return this.speech.toast(t("There is no mark to undo in this search."));
       this.store.update({ changes: this.store.state.changes + 1 });
       await this.afterMarks();
-      this.speech.toast("The mark is undone");
+      this.speech.toast(t("The mark is undone"));
     } catch (error) {
       this.speech.toast(/** @type {Error} */ (error).message, "bad");
     }

@@ -2,6 +2,7 @@
 
 import { thumbnail } from "./addresses.js";
 import { $, button, errorLine, h, put } from "./dom.js";
+import { t } from "./i18n.js";
 import { isEmpty, isList } from "./query.js";
 
 /** @import { ApiError } from "./api.js" */
@@ -16,10 +17,10 @@ import { isEmpty, isList } from "./query.js";
  * @property {(item: number) => void} similar
  */
 
-const WELCOME = "Search with words, with a picture, or with both. Mark results right or wrong, and the next "
-  + "order is better, here and in every later search.";
+const WELCOME = t("Search with words, with a picture, or with both. Mark results right or wrong, "
+  + "and the next order is better, here and in every later search.");
 
-const AWAY = "Start it again with “rankloom serve”; the search goes on by itself.";
+const AWAY = t("Start it again with “rankloom serve”; the search goes on by itself.");
 
 /**
  * Keep the place above the results as the state wants it.
@@ -39,7 +40,7 @@ export function makeMessages(store, api, actions) {
 /** @param {Pick<Api, "suggestions">} api @param {Actions} actions */
 function welcome(api, actions) {
   const box = h("div", { class: "welcome" },
-    h("h2", {}, "Find pictures by what they show"), h("p", {}, WELCOME));
+    h("h2", {}, t("Find pictures by what they show")), h("p", {}, WELCOME));
   const place = h("div", { class: "cards" }); // as high as what comes
   box.append(place);
   suggestions(api, actions).then((parts) => place.replaceWith(...parts),
@@ -51,13 +52,15 @@ function welcome(api, actions) {
 async function suggestions(api, { ask, similar }) {
   const { words, items } = await api.suggestions();
   const cards = [
-    words.map(({ item, text }) => card(item, `Search for ${text}`, () => ask({ text }), text)),
-    items.map((item) => card(item, `Search for pictures like item ${item}`, () => similar(item))),
+    words.map(({ item, text }) => card(item, t("Search for {text}", { text }), () => ask({ text }), text)),
+    items.map((item) => card(item, t("Search for pictures like item {item}", { item: String(item) }),
+      () => similar(item))),
   ].flat();
   if (cards.length) {
-    return [h("ul", { class: "cards", "aria-label": "Searches to try, by a word or by a picture" }, cards)];
+    const label = t("Searches to try, by a word or by a picture");
+    return [h("ul", { class: "cards", "aria-label": label }, cards)];
   }
-  return [h("p", { class: "hint" }, "The collection is still empty. Fill it with: ",
+  return [h("p", { class: "hint" }, t("The collection is still empty. Fill it with:"), " ",
     h("code", {}, "rankloom index PATH"))];
 }
 
@@ -70,20 +73,20 @@ function card(item, label, onclick, text = "") {
 /** Nothing was found: say what to try. @param {Query} query @param {Actions} actions */
 function nothing(query, { clearFilters, home }) {
   if (isList(query) && Object.keys(query.filters).join() === "album") {
-    return h("div", { class: "notice" }, h("h2", {}, "The album is empty"),
-      h("p", {}, "Select pictures anywhere, by Ctrl and a click or by holding them, and choose Album. "
-        + "What a living album suggests stands above."));
+    return h("div", { class: "notice" }, h("h2", {}, t("The album is empty")),
+      h("p", {}, t("Select pictures anywhere, by Ctrl and a click or by holding them, and choose Album. "
+        + "What a living album suggests stands above.")));
   }
   const filtered = Object.keys(query.filters).length > 0;
   const words = filtered
-    ? "No item with something of this search passes the filters. Clear them, or use other words."
-    : "No item has these words. Use fewer or other words, or drop a picture of what you look for.";
+    ? t("No item with something of this search passes the filters. Clear them, or use other words.")
+    : t("No item has these words. Use fewer or other words, or drop a picture of what you look for.");
   return h("div", { class: "notice" },
-    h("h2", {}, "Nothing was found"),
-    h("p", {}, isList(query) ? "No item passes these filters. Clear one of them, or all." : words),
+    h("h2", {}, t("Nothing was found")),
+    h("p", {}, isList(query) ? t("No item passes these filters. Clear one of them, or all.") : words),
     h("div", { class: "buttons" },
-      filtered ? button("Clear the filters", { kind: "primary", onclick: clearFilters }) : null,
-      button("Start again", { onclick: home })));
+      filtered ? button(t("Clear the filters"), { kind: "primary", onclick: clearFilters }) : null,
+      button(t("Start again"), { onclick: home })));
 }
 
 /**
@@ -97,10 +100,11 @@ function failed({ status, message }, query, { again, home, clearFilters, change 
   const gone = status === 422 && message.includes("picture");
   const withoutPictures = () => change({ examples: [] });
   return h("div", { class: "notice bad", role: "alert" },
-    h("h2", {}, status === 0 ? "The server does not answer" : "This search did not work"),
+    h("h2", {}, status === 0 ? t("The server does not answer") : t("This search did not work")),
     h("p", {}, status === 0 ? AWAY : message),
     h("div", { class: "buttons" },
-      filter ? button("Clear the filters", { onclick: clearFilters }) : null,
-      gone ? button("Search without pictures", { onclick: withoutPictures }) : null,
-      button("Try again", { kind: "primary", onclick: again }), button("Start again", { onclick: home })));
+      filter ? button(t("Clear the filters"), { onclick: clearFilters }) : null,
+      gone ? button(t("Search without pictures"), { onclick: withoutPictures }) : null,
+      button(t("Try again"), { kind: "primary", onclick: again }),
+      button(t("Start again"), { onclick: home })));
 }

@@ -3,6 +3,7 @@
 import { interval } from "./chart.js";
 import { $, attempt, button, errorLine, h, option, put, scrolled, toast } from "./dom.js";
 import { date, number, signed } from "./format.js";
+import { locale, t } from "./i18n.js";
 import { jobEnd } from "./jobs.js";
 
 /** @import { Api, Model } from "./types.js" */
@@ -15,17 +16,19 @@ import { jobEnd } from "./jobs.js";
 
 /** @type {Record<string, string>} */
 const RANKERS = {
-  rlr: "Ranking logistic regression", frlr: "Logistic, all pairs", ranksvm: "Rank SVM",
-  lr: "Logistic regression", opar1: "Passive-aggressive", arow: "AROW",
-  rankboost: "RankBoost", irankboost: "Imbalanced RankBoost",
-  listnet: "ListNet", coordascent: "Coordinate ascent",
+  rlr: t("Ranking logistic regression"), frlr: t("Logistic, all pairs"), ranksvm: "Rank SVM",
+  lr: t("Logistic regression"), opar1: t("Passive-aggressive"), arow: "AROW",
+  rankboost: "RankBoost", irankboost: t("Imbalanced RankBoost"),
+  listnet: "ListNet", coordascent: t("Coordinate ascent"),
 };
-const NO_MODEL = "The weights that follow every mark rank now. "
-  + "A model is trained from all marks at once, and judged on searches it has not seen.";
+const NO_MODEL = t("The weights that follow every mark rank now. "
+  + "A model is trained from all marks at once, and judged on searches it has not seen.");
 const HEAD = [
-  "Model", "Trained", "Marks", "On unseen searches", { unseen: "Interval" }, "Against the one before",
-  "Status", { unseen: "Use" },
+  t("Model"), t("Trained"), t("Marks"), t("On unseen searches"), { unseen: t("Interval") },
+  t("Against the one before"), t("Status"), { unseen: t("Use") },
 ];
+/** @type {Record<string, string>} */
+const STATUS = { "in use": t("in use"), accepted: t("accepted"), refused: t("refused") };
 
 /** @param {Parts} parts */
 export async function showModels(parts) {
@@ -34,27 +37,28 @@ export async function showModels(parts) {
     const models = await parts.api.models();
     const used = models.find(({ status }) => status === "in use");
     put(root,
-      h("h2", {}, "Models"),
-      h("p", { class: "lead" },
-        used ? `Model ${used.id} ranks now, together with what marks after it have taught.` : NO_MODEL),
+      h("h2", {}, t("Models")),
+      h("p", { class: "lead" }, used
+        ? t("Model {id} ranks now, together with what marks after it have taught.", { id: String(used.id) })
+        : NO_MODEL),
       parts.readOnly ? null : tools(parts, models.length > 0),
       models.length ? modelTable(parts, models) : noModels());
   } catch (error) {
-    put(root, h("h2", {}, "Models"), errorLine(error));
+    put(root, h("h2", {}, t("Models")), errorLine(error));
   }
 }
 
-const noModels = () => h("div", { class: "notice" }, h("h3", {}, "There is no model yet"),
-  h("p", {}, "Mark right and wrong results in at least five searches, then train one here."));
+const noModels = () => h("div", { class: "notice" }, h("h3", {}, t("There is no model yet")),
+  h("p", {}, t("Mark right and wrong results in at least five searches, then train one here.")));
 
 /** @param {Parts} parts @param {boolean} any whether there is a model */
 function tools(parts, any) {
-  const ranker = h("select", { "aria-label": "What to train" },
+  const ranker = h("select", { "aria-label": t("What to train") },
     Object.entries(RANKERS).map(([value, name]) => option(value, name)));
-  const train = button("Train from all marks", {
+  const train = button(t("Train from all marks"), {
     kind: "primary", onclick: () => start(parts, ranker.value, train),
   });
-  const back = button("Go back one step", { symbol: "undo", onclick: () => use(parts, null) });
+  const back = button(t("Go back one step"), { symbol: "undo", onclick: () => use(parts, null) });
   return h("div", { class: "buttons" }, ranker, train, any ? back : null);
 }
 
@@ -63,7 +67,7 @@ function modelTable(parts, models) {
   const head = HEAD.map((name) => (typeof name === "string" ? h("th", { scope: "col" }, name)
     : h("td", {}, h("span", { class: "unseen" }, name.unseen))));
   const newest = [...models].reverse();
-  return scrolled("Models", { class: "models" },
+  return scrolled(t("Models"), { class: "models" },
     h("thead", {}, h("tr", {}, head)), h("tbody", {}, newest.map((model) => row(parts, model))));
 }
 
@@ -72,17 +76,18 @@ function row(parts, model) {
   const { id, ranker, at, n_marks: marks, metric, value, low, high, gain, status } = model;
   const used = status === "in use";
   const judged = value === null ? "—" : `${metric} ${number(value, 3)}`;
-  const text = value === null ? ""
-    : `${judged}, 95 % interval ${number(low ?? value, 3)} to ${number(high ?? value, 3)}`;
-  const choose = button("Use", {
-    kind: "small", "aria-label": `Use model ${id}`, onclick: () => use(parts, id),
+  const text = value === null ? "" : t("{value}, 95 % interval {low} to {high}", {
+    value: judged, low: number(low ?? value, 3), high: number(high ?? value, 3),
+  });
+  const choose = button(t("Use"), {
+    kind: "small", "aria-label": t("Use model {id}", { id: String(id) }), onclick: () => use(parts, id),
   });
   return h("tr", { class: used ? "used" : "" },
     h("th", { scope: "row" }, `${id} · ${RANKERS[ranker] ?? ranker}`), h("td", {}, date(at)),
-    h("td", {}, marks.toLocaleString("en")), h("td", {}, judged),
+    h("td", {}, marks.toLocaleString(locale)), h("td", {}, judged),
     h("td", {}, value === null ? null : interval(value, low, high, text)),
     h("td", { class: (gain ?? 0) >= 0 ? "good" : "bad" }, gained(model)),
-    h("td", {}, h("span", { class: `tag ${status.replace(" ", "-")}` }, status)),
+    h("td", {}, h("span", { class: `tag ${status.replace(" ", "-")}` }, STATUS[status] ?? status)),
     h("td", {}, used || parts.readOnly ? null : choose));
 }
 
@@ -97,9 +102,9 @@ async function start(parts, ranker, train) {
   await attempt(async () => {
     await parts.api.train(ranker);
     train.disabled = true;
-    /** @type {ChildNode} */ (train.lastChild).textContent = "Training…";
+    /** @type {ChildNode} */ (train.lastChild).textContent = t("Training…");
     const { error, result } = await jobEnd(parts.api, "train");
-    toast(error ?? `${result} is trained`, error ? "bad" : "");
+    toast(error ?? t("{model} is trained", { model: result ?? "" }), error ? "bad" : "");
     parts.changed();
   });
   showModels(parts);
@@ -109,7 +114,8 @@ async function start(parts, ranker, train) {
 async function use(parts, id) {
   await attempt(async () => {
     await parts.api.useModel(id);
-    toast(id === null ? "The one before is in use again" : `Model ${id} is in use`);
+    toast(id === null ? t("The one before is in use again")
+      : t("Model {id} is in use", { id: String(id) }));
     parts.changed();
   });
   showModels(parts);

@@ -1,6 +1,7 @@
 // What the owner says of an item, edited where it is read: stars, caption, tags, albums.
 
 import { attempt, button, h, iconButton, put } from "./dom.js";
+import { t } from "./i18n.js";
 
 /** @import { Organizing } from "./organizing.js" */
 /** @import { Hit, Item, Tag } from "./types.js" */
@@ -22,7 +23,7 @@ export class NotesEditor {
     this.askAlbum = askAlbum;
     /** @type {Item | null} the item whose notes are drawn */
     this.item = null;
-    this.root = h("section", { class: "notes", "aria-label": "Your notes" });
+    this.root = h("section", { class: "notes", "aria-label": t("Your notes") });
   }
 
   /** The notes of an item; drawn again only for another one, as somebody may be typing. */
@@ -41,7 +42,7 @@ export class NotesEditor {
         item.albums.map(({ id, name }) => button(name, {
           kind: "small", symbol: "album", onclick: () => this.openAlbum(id),
         })),
-        this.readOnly ? null : button(item.albums.length ? "Another album" : "Add to an album", {
+        this.readOnly ? null : button(item.albums.length ? t("Another album") : t("Add to an album"), {
           kind: "small quiet", symbol: item.albums.length ? "" : "album", onclick: () => this.askAlbum(hit),
         })));
   }
@@ -57,11 +58,12 @@ export class NotesEditor {
       /** @type {HTMLElement | null} */ (this.root.querySelector(`[data-stars="${stars}"]`))?.focus();
     };
     if (this.readOnly && !notes.stars) return null;
-    return h("div", { class: "stars", role: "group", "aria-label": `Stars: ${notes.stars} of 5` },
+    const label = t("Stars: {stars} of 5", { stars: notes.stars });
+    return h("div", { class: "stars", role: "group", "aria-label": label },
       [1, 2, 3, 4, 5].map((stars) => h("button", {
         type: "button", "data-stars": stars, class: stars <= notes.stars ? "given" : "",
         disabled: this.readOnly,
-        "aria-label": `${stars} of 5 stars`, "aria-pressed": String(stars === notes.stars),
+        "aria-label": t("{stars} of 5 stars", { stars }), "aria-pressed": String(stars === notes.stars),
         onclick: () => give(stars),
       }, stars <= notes.stars ? "★" : "☆")));
   }
@@ -71,7 +73,7 @@ export class NotesEditor {
     const { notes } = item;
     if (this.readOnly) return notes.caption ? h("p", { class: "own-caption" }, notes.caption) : null;
     const field = h("textarea", {
-      rows: "2", maxlength: "5000", placeholder: "Write a caption", "aria-label": "Your caption",
+      rows: "2", maxlength: "5000", placeholder: t("Write a caption"), "aria-label": t("Your caption"),
       value: notes.caption,
     });
     const save = async () => {
@@ -102,9 +104,11 @@ export class NotesEditor {
       notes.tags = notes.tags.filter((other) => other !== tag);
       again();
     };
-    return h("ul", { class: "tags", "aria-label": "Your tags" },
+    return h("ul", { class: "tags", "aria-label": t("Your tags") },
       notes.tags.map((tag) => h("li", { class: "tag" }, h("span", {}, tag), this.readOnly ? null
-        : iconButton("wrong", `Take away the tag ${tag}`, { class: "remove", onclick: () => remove(tag) }))),
+        : iconButton("wrong", t("Take away the tag {tag}", { tag }), {
+          class: "remove", onclick: () => remove(tag),
+        }))),
       this.readOnly ? null : h("li", {}, this.newTag(hit, notes, again)));
   }
 
@@ -112,8 +116,8 @@ export class NotesEditor {
   newTag(hit, notes, again) {
     const known = h("datalist", { id: "known-tags" });
     const field = h("input", {
-      type: "text", class: "new-tag", maxlength: "100", placeholder: "Add a tag", "aria-label": "Add a tag",
-      list: "known-tags", autocomplete: "off", size: "12",
+      type: "text", class: "new-tag", maxlength: "100", placeholder: t("Add a tag"),
+      "aria-label": t("Add a tag"), list: "known-tags", autocomplete: "off", size: "12",
       onfocus: () => attempt(async () => {
         put(known, (await this.tags()).map(({ tag }) => h("option", { value: tag })));
       }),

@@ -1,6 +1,6 @@
 // Organizing: what people do with items that they chose. It changes the store and draws nothing.
 
-import { count } from "./format.js";
+import { t, tn } from "./i18n.js";
 
 /** @import { Album, Api, Hit, Speech, State, Store } from "./types.js" */
 
@@ -32,7 +32,7 @@ export class Organizing {
   /** Do something that may fail; whether it worked. @param {() => Promise<unknown>} action */
   async attempt(action) {
     if (this.store.state.readOnly) {
-      this.speech.toast("This server is read-only; nothing can be changed.", "bad");
+      this.speech.toast(t("This server is read-only; nothing can be changed."), "bad");
       return false;
     }
     try {
@@ -56,7 +56,10 @@ export class Organizing {
   async rate(items, stars) {
     if (!await this.attempt(() => this.api.rate(items, stars))) return;
     this.patch(items, { stars });
-    this.speech.announce(`${count(items.length, "item")}: ${stars ? `${stars} of 5 stars` : "no stars"}`);
+    const n = items.length;
+    this.speech.announce(stars
+      ? tn(n, "{n} item: {stars} of 5 stars", "{n} items: {stars} of 5 stars", { stars })
+      : tn(n, "{n} item: no stars", "{n} items: no stars"));
   }
 
   /** @param {number[]} items @param {boolean} hidden */
@@ -64,8 +67,10 @@ export class Organizing {
     if (!await this.attempt(() => this.api.hide(items, hidden))) return;
     this.store.update({ selected: new Set() });
     await this.refresh();
-    const what = `${count(items.length, "item")} ${items.length === 1 ? "is" : "are"}`;
-    this.offerUndo(hidden ? `${what} hidden` : `${what} shown again`, async () => {
+    const n = items.length;
+    const done = hidden ? tn(n, "{n} item is hidden", "{n} items are hidden")
+      : tn(n, "{n} item is shown again", "{n} items are shown again");
+    this.offerUndo(done, async () => {
       if (!await this.attempt(() => this.api.hide(items, !hidden))) return;
       await this.refresh();
     });
@@ -75,7 +80,9 @@ export class Organizing {
   async tag(items, change) {
     if (!await this.attempt(() => this.api.tag(items, change))) return false;
     const [tag] = [...(change.add ?? []), ...(change.remove ?? [])];
-    this.speech.toast(change.add?.length ? `${count(items.length, "item")} tagged ${tag}` : `No more ${tag}`);
+    this.speech.toast(change.add?.length
+      ? tn(items.length, "{n} item tagged {tag}", "{n} items tagged {tag}", { tag })
+      : t("No more {tag}", { tag }));
     return true;
   }
 
@@ -83,14 +90,15 @@ export class Organizing {
   async caption(item, caption) {
     if (!await this.attempt(() => this.api.caption(item, caption))) return false;
     if (caption) this.patch([item], { caption });
-    this.speech.toast(caption ? "The caption is saved" : "The caption is taken away");
+    this.speech.toast(caption ? t("The caption is saved") : t("The caption is taken away"));
     return true;
   }
 
   /** @param {number[]} items @param {Album} album */
   async addToAlbum(items, album) {
     if (!await this.attempt(() => this.api.albumItems(album.id, { add: items }))) return;
-    this.speech.toast(`${count(items.length, "item")} in the album ${album.name}`);
+    this.speech.toast(tn(items.length, "{n} item in the album {name}", "{n} items in the album {name}",
+      { name: album.name }));
     if (this.store.state.query.filters.album === album.id) await this.refresh();
   }
 
@@ -98,7 +106,8 @@ export class Organizing {
   async makeAlbum(items, name) {
     await this.attempt(async () => {
       const album = await this.api.makeAlbum({ name, items });
-      this.speech.toast(`The album ${album.name} has ${count(album.size, "item")}`);
+      this.speech.toast(tn(album.size, "The album {name} has {n} item", "The album {name} has {n} items",
+        { name: album.name }));
     });
   }
 
@@ -107,7 +116,8 @@ export class Organizing {
     if (!await this.attempt(() => this.api.albumItems(album, { remove: items }))) return;
     this.store.update({ selected: new Set() });
     await this.refresh();
-    this.offerUndo(`${count(items.length, "item")} taken out of the album`, async () => {
+    const n = items.length;
+    this.offerUndo(tn(n, "{n} item taken out of the album", "{n} items taken out of the album"), async () => {
       await this.attempt(() => this.api.albumItems(album, { add: items }));
       await this.refresh();
     });
@@ -117,7 +127,7 @@ export class Organizing {
   async makeConcept(items, name) {
     await this.attempt(async () => {
       const concept = await this.api.makeConcept(name, { positive: items });
-      this.speech.toast(`The concept ${concept.name} is ready`);
+      this.speech.toast(t("The concept {name} is ready", { name: concept.name }));
     });
   }
 
@@ -126,9 +136,10 @@ export class Organizing {
     try {
       const paths = await this.api.paths(items);
       await navigator.clipboard.writeText(paths.join("\n"));
-      this.speech.toast(`${count(paths.length, "path")} copied`);
+      this.speech.toast(tn(paths.length, "{n} path copied", "{n} paths copied"));
     } catch (error) {
-      this.speech.toast(`Nothing was copied: ${/** @type {Error} */ (error).message}`, "bad");
+      const reason = /** @type {Error} */ (error).message;
+      this.speech.toast(t("Nothing was copied: {reason}", { reason }), "bad");
     }
   }
 
@@ -141,7 +152,7 @@ export class Organizing {
     try {
       const { key, files } = await this.api.download(items, what);
       saveAs(`/api/downloads/${key}`, `rankloom-${what}.zip`);
-      this.speech.toast(`${count(files, "file")} in one archive`);
+      this.speech.toast(tn(files, "{n} file in one archive", "{n} files in one archive"));
     } catch (error) {
       this.speech.toast(/** @type {Error} */ (error).message, "bad");
     }

@@ -1,6 +1,7 @@
 // The panel beside the results: why, marks, experts, concepts; on a phone a sheet from below.
 
 import { $, h, iconButton, nextTab, put } from "./dom.js";
+import { t } from "./i18n.js";
 
 /** @typedef {{ title: string, root: HTMLElement, show: () => void }} Part */
 
@@ -12,9 +13,9 @@ export class Panel {
     this.current = Object.keys(parts)[0];
     put(this.root,
       h("div", { class: "panel-head" },
-        h("div", { role: "tablist", class: "panel-tabs", "aria-label": "About the results" },
+        h("div", { role: "tablist", class: "panel-tabs", "aria-label": t("About the results") },
           Object.keys(parts).map((name) => this.tab(name))),
-        iconButton("wrong", "Close the panel", { onclick: () => this.toggle(false) })),
+        iconButton("wrong", t("Close the panel"), { onclick: () => this.toggle(false) })),
       Object.keys(parts).map((name) => h("div", {
         role: "tabpanel", id: `body-${name}`, "aria-labelledby": `part-${name}`, tabindex: "0",
         class: "panel-body",

@@ -1,10 +1,11 @@
 // Pictures to search with: dropped, pasted or picked.
 
 import { $, messageOf, toast } from "./dom.js";
+import { t } from "./i18n.js";
 
 const MOST_BYTES = 25_000_000;
 const MOST_AT_ONCE = 5;
-const NO_PICTURE = "That is no picture. Drop a JPEG, PNG, WebP or another picture file.";
+const NO_PICTURE = t("That is no picture. Drop a JPEG, PNG, WebP or another picture file.");
 const ITEM = "application/x-rankloom-item";
 
 /**
@@ -21,7 +22,7 @@ export function takePictures({ readOnly, upload, waiting, search, addItem }) {
   async function add(files) {
     const pictures = files.filter((file) => file.type.startsWith("image/")).slice(0, MOST_AT_ONCE);
     if (!pictures.length) return toast(NO_PICTURE, "bad");
-    if (readOnly) return toast("This server is read-only and takes no pictures.", "bad");
+    if (readOnly) return toast(t("This server is read-only and takes no pictures."), "bad");
     const taken = [];
     for (const file of pictures) taken.push(...await send(file, upload, waiting));
     search(taken);
@@ -50,7 +51,8 @@ export function takePictures({ readOnly, upload, waiting, search, addItem }) {
  */
 async function send(file, upload, waiting) {
   if (file.size > MOST_BYTES) {
-    toast(`${file.name || "The picture"} is larger than 25 MB; take a smaller version.`, "bad");
+    const name = file.name || t("The picture");
+    toast(t("{name} is larger than 25 MB; take a smaller version.", { name }), "bad");
     return [];
   }
   const done = waiting();

@@ -1,5 +1,7 @@
 // A query, and how it stands in the address: back, forward, reload and links just work.
 
+import { locale, t, tn } from "./i18n.js";
+
 /** @import { Asked, Example, Listed, Query, Sort } from "./types.js" */
 
 export const WEIGHTS = [0.25, 0.5, 1, 2, 4];
@@ -139,11 +141,11 @@ export function fromServer(sent) {
 /** A query in words. @param {Query} query */
 export function inWords(query) {
   const parts = [];
-  if (query.text.trim()) parts.push(`“${query.text.trim()}”`);
-  if (query.examples.length === 1) parts.push("a picture");
-  else if (query.examples.length) parts.push(`${query.examples.length} pictures`);
-  if (query.concept) parts.push(`the concept ${query.concept}`);
-  return parts.join(" and ") || (filtered(query) ? "the filters" : "everything");
+  if (query.text.trim()) parts.push(t("“{text}”", { text: query.text.trim() }));
+  if (query.examples.length) parts.push(tn(query.examples.length, "a picture", "{n} pictures"));
+  if (query.concept) parts.push(t("the concept {name}", { name: query.concept }));
+  if (!parts.length) return filtered(query) ? t("the filters") : t("everything");
+  return new Intl.ListFormat(locale).format(parts);
 }
 
 /** A weight between -10 and 10; 1 where the text is none. @param {string | null | undefined} text */

@@ -1,5 +1,7 @@
 // Where results stand: rows that fill the width, in which pictures share one height; or squares by month.
 
+import { t } from "./i18n.js";
+
 /** @import { Group, Hit, Row } from "./types.js" */
 
 const CAPTION = 46;
@@ -7,7 +9,7 @@ const GAP = 14;
 const DIVIDER = 64;
 const MONTH = 52;
 const SQUARE_GAP = 6;
-const ENDED = "From here on it is probably something else";
+const ENDED = t("From here on it is probably something else");
 
 /** Whether a row is a line of text. @param {Row} row */
 export const isText = (row) => row.first === row.end;

@@ -2,6 +2,7 @@
 
 import { $, h, put } from "./dom.js";
 import { monthName } from "./format.js";
+import { t } from "./i18n.js";
 
 /** @import { Grid } from "./grid.js" */
 /** @import { Row } from "./types.js" */
@@ -59,7 +60,7 @@ export class Scrubber {
     this.bubble = h("div", { class: "bubble" });
     this.years = h("div", { class: "years" });
     for (const [name, value] of Object.entries({
-      role: "slider", tabindex: "0", "aria-orientation": "vertical", "aria-label": "Month",
+      role: "slider", tabindex: "0", "aria-orientation": "vertical", "aria-label": t("Month"),
       "aria-valuemin": "0", "aria-valuenow": "0",
     })) root.setAttribute(name, value);
     put(root, this.years, this.thumb, this.bubble);

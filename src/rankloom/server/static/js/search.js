@@ -1,7 +1,8 @@
 // Searching: what is asked, and what comes back. It changes the store and draws nothing.
 
 import { Browse } from "./browse.js";
-import { count, howMany } from "./format.js";
+import { howMany } from "./format.js";
+import { t, tn } from "./i18n.js";
 import {
   asked, empty, fromAddress, inWords, isList, rankedBy, toAddress, withExample, withFilter,
 } from "./query.js";
@@ -78,10 +79,14 @@ export class Search {
     });
     if (keep) return;
     const { up, down } = moves(before, answer.hits);
-    if (animate) this.speech.announce(`New order. ${count(up, "result")} moved up, ${down} down.`);
-    else if (!hits.length) this.speech.announce("Nothing was found.");
-    else if (groups) this.speech.announce(`${count(answer.total, "item")}, ${inWords(query)}`);
-    else this.speech.announce(`${howMany(answer)} for ${inWords(query)}`);
+    const values = { query: inWords(query), found: howMany(answer) };
+    if (animate) {
+      this.speech.announce(tn(up, "New order. {n} result moved up, {down} down.",
+        "New order. {n} results moved up, {down} down.", { down }));
+    } else if (!hits.length) this.speech.announce(t("Nothing was found."));
+    else if (groups) {
+      this.speech.announce(tn(answer.total, "{n} item, {query}", "{n} items, {query}", values));
+    } else this.speech.announce(t("{found} for {query}", values));
   }
 
   /** @param {Error} error @param {boolean} animate an order that was shown stays */
@@ -89,7 +94,7 @@ export class Search {
     const order = { animate, keep: false, byDate: false };
     const cleared = animate ? {} : { hits: [], groups: null, total: 0, order };
     this.store.update({ answer: null, error, searching: false, ...cleared });
-    this.speech.announce(`The search did not work: ${error.message}`);
+    this.speech.announce(t("The search did not work: {reason}", { reason: error.message }));
   }
 
   /** The next results of the same order. */
@@ -163,6 +168,6 @@ export class Search {
   /** Show the order that marks have made since. */
   async reorder() {
     if (this.store.state.changes) await this.run({ push: false, animate: true });
-    else this.speech.toast("Nothing was marked since this order.");
+    else this.speech.toast(t("Nothing was marked since this order."));
   }
 }

@@ -1,6 +1,6 @@
 // Which items are selected. It changes the store and draws nothing.
 
-import { count } from "./format.js";
+import { t, tn } from "./i18n.js";
 
 /** @import { Speech, State, Store } from "./types.js" */
 
@@ -29,11 +29,12 @@ export class Selection {
   /** @param {Iterable<number>} ids */
   set(ids) {
     const wanted = [...new Set(ids)];
-    if (wanted.length > MOST) this.speech.toast(`At most ${count(MOST, "item")} can be selected.`);
+    if (wanted.length > MOST) this.speech.toast(t("At most {n} items can be selected.", { n: MOST }));
     const selected = new Set(wanted.slice(0, MOST));
     if (selected.size === 0 && this.size === 0) return;
     this.store.update({ selected });
-    this.speech.announce(selected.size ? `${count(selected.size, "item")} selected` : "Nothing is selected");
+    this.speech.announce(selected.size ? tn(selected.size, "{n} item selected", "{n} items selected")
+      : t("Nothing is selected"));
   }
 
   /** Select a result, or not any more. @param {number} index */

@@ -1,7 +1,7 @@
 // The bar for what is selected.
 
 import { $, button, focusedName, focusNamed, h, iconButton, put } from "./dom.js";
-import { count } from "./format.js";
+import { t, tn } from "./i18n.js";
 import { isList } from "./query.js";
 import { askAlbum, askName, askTag, openSheet } from "./sheets.js";
 
@@ -62,26 +62,28 @@ export class SelectionBar {
       button(text, { symbol, kind: "quiet", "data-name": symbol, onclick });
     const focused = focusedName();
     put(this.root,
-      iconButton("wrong", "Select nothing", { "data-name": "clear", onclick: () => this.selection.clear() }),
-      h("strong", { class: "how-many" }, `${n.toLocaleString("en")} selected`),
+      iconButton("wrong", t("Select nothing"), {
+        "data-name": "clear", onclick: () => this.selection.clear(),
+      }),
+      h("strong", { class: "how-many" }, tn(n, "{n} selected", "{n} selected")),
       readOnly || isList(query) ? null : [
-        tool("right", "Right", () => this.mark(this.items, 1)),
-        tool("wrong", "Wrong", () => this.mark(this.items, 0)),
+        tool("right", t("Right"), () => this.mark(this.items, 1)),
+        tool("wrong", t("Wrong"), () => this.mark(this.items, 0)),
       ],
       readOnly ? null : [
-        tool("album", "Album", () => this.askAlbum()), tool("tag", "Tag", () => this.askTag()),
-        tool("star", "Stars", () => this.askStars()),
+        tool("album", t("Album"), () => this.askAlbum()), tool("tag", t("Tag"), () => this.askTag()),
+        tool("star", t("Stars"), () => this.askStars()),
       ],
       album && !readOnly ? [
-        n === 1 ? tool("picture", "Cover", () => this.cover(this.items[0])) : null,
-        tool("undo", "Take out", () => organizing.removeFromAlbum(this.items, album)),
+        n === 1 ? tool("picture", t("Cover"), () => this.cover(this.items[0])) : null,
+        tool("undo", t("Take out"), () => organizing.removeFromAlbum(this.items, album)),
       ] : null,
-      readOnly ? null : tool("similar", "Concept", () => this.askConcept()),
-      tool("export", "Download", () => organizing.download(this.items)),
-      tool("text", "Export", () => this.askExport()),
-      tool("open", "Copy paths", () => organizing.copyPaths(this.items)),
+      readOnly ? null : tool("similar", t("Concept"), () => this.askConcept()),
+      tool("export", t("Download"), () => organizing.download(this.items)),
+      tool("text", t("Export"), () => this.askExport()),
+      tool("open", t("Copy paths"), () => organizing.copyPaths(this.items)),
       readOnly ? null
-        : tool("hide", hidden ? "Show again" : "Hide", () => organizing.hide(this.items, !hidden)));
+        : tool("hide", hidden ? t("Show again") : t("Hide"), () => organizing.hide(this.items, !hidden)));
     focusNamed(this.root, focused);
   }
 
@@ -97,32 +99,34 @@ export class SelectionBar {
   }
 
   askStars(items = this.items) {
-    openSheet(`Stars for ${count(items.length, "item")}`, (close) => h("ul", { class: "choices" },
+    const title = tn(items.length, "Stars for {n} item", "Stars for {n} items");
+    openSheet(title, (close) => h("ul", { class: "choices" },
       [5, 4, 3, 2, 1, 0].map((stars) => h("li", {}, h("button", {
-        type: "button", class: "link", "aria-label": stars ? count(stars, "star") : "No stars",
+        type: "button", class: "link",
+        "aria-label": stars ? tn(stars, "{n} star", "{n} stars") : t("No stars"),
         onclick: () => { close(); this.organizing.rate(items, stars); },
-      }, stars ? "★".repeat(stars) : "No stars")))));
+      }, stars ? "★".repeat(stars) : t("No stars"))))));
   }
 
   askConcept() {
     const { items } = this;
-    askName(`A concept from ${count(items.length, "example")}`, {
-      label: "Name, e.g. harbour", action: "Make", longest: 60,
+    askName(tn(items.length, "A concept from {n} example", "A concept from {n} examples"), {
+      label: t("Name, e.g. harbour"), action: t("Make"), longest: 60,
       done: (name) => this.organizing.makeConcept(items, name),
     });
   }
 
   askExport() {
     const { items, organizing } = this;
-    openSheet(`Export ${count(items.length, "item")}`, (close) => {
+    openSheet(tn(items.length, "Export {n} item", "Export {n} items"), (close) => {
       /** @param {string} text @param {() => void} action */
       const choice = (text, action) => h("li", {}, h("button", {
         type: "button", class: "link", onclick: () => { close(); action(); },
       }, text));
       return h("ul", { class: "choices" },
-        choice("JSON: what is known of them", () => organizing.export(items, "json")),
-        choice("CSV: the same as a table", () => organizing.export(items, "csv")),
-        choice("XMP: captions, tags and stars as sidecars", () => organizing.download(items, "xmp")));
+        choice(t("JSON: what is known of them"), () => organizing.export(items, "json")),
+        choice(t("CSV: the same as a table"), () => organizing.export(items, "csv")),
+        choice(t("XMP: captions, tags and stars as sidecars"), () => organizing.download(items, "xmp")));
     });
   }
 }

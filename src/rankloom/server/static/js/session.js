@@ -2,6 +2,7 @@
 
 import { api, on } from "./api.js";
 import { $, h, messageOf, put } from "./dom.js";
+import { t } from "./i18n.js";
 
 /** @import { ApiError } from "./api.js" */
 
@@ -33,7 +34,7 @@ async function reached() {
 function askToken() {
   const dialog = $("token");
   const field = h("input", {
-    type: "password", autocomplete: "current-password", "aria-label": "Token", required: true,
+    type: "password", autocomplete: "current-password", "aria-label": t("Token"), required: true,
   });
   const wrong = h("p", { class: "error", role: "alert" });
   return new Promise((resolve) => {
@@ -49,9 +50,10 @@ function askToken() {
       }
     };
     put(dialog, h("form", { onsubmit },
-      h("h2", { id: "token-title" }, "This server needs its token"),
-      h("p", { class: "muted" }, "Whoever started it has the token. It is asked for once."), field, wrong,
-      h("div", { class: "buttons" }, h("button", { class: "primary" }, "Continue"))));
+      h("h2", { id: "token-title" }, t("This server needs its token")),
+      h("p", { class: "muted" }, t("Whoever started it has the token. It is asked for once.")),
+      field, wrong,
+      h("div", { class: "buttons" }, h("button", { class: "primary" }, t("Continue")))));
     dialog.addEventListener("cancel", (/** @type {Event} */ event) => event.preventDefault());
     dialog.showModal();
   });

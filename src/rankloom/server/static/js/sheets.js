@@ -2,7 +2,7 @@
 
 import { $, attempt, button, h, put } from "./dom.js";
 import { thumbnail } from "./addresses.js";
-import { count } from "./format.js";
+import { t, tn } from "./i18n.js";
 
 /** @import { Album, Api, Tag } from "./types.js" */
 
@@ -15,7 +15,7 @@ export function openSheet(title, content) {
   const dialog = $("sheet");
   const close = () => dialog.close();
   put(dialog, h("h2", { id: "sheet-title" }, title), content(close),
-    h("div", { class: "buttons" }, button("Cancel", { kind: "quiet", onclick: close })));
+    h("div", { class: "buttons" }, button(t("Cancel"), { kind: "quiet", onclick: close })));
   dialog.showModal();
   /** @type {HTMLElement | null} */ (dialog.querySelector("input, .choices button"))?.focus();
 }
@@ -60,10 +60,12 @@ export async function askTag(api, n, done) {
   let tags = [];
   await attempt(async () => { tags = await api.tags(); });
   const known = tags.map(({ tag }) => tag);
-  openSheet(`Tag ${count(n, "item")}`, (close) => [
-    nameForm({ label: "Tag", action: "Add", known, done: (tag) => { close(); done({ add: [tag] }); } }),
+  openSheet(tn(n, "Tag {n} item", "Tag {n} items"), (close) => [
+    nameForm({
+      label: t("Tag"), action: t("Add"), known, done: (tag) => { close(); done({ add: [tag] }); },
+    }),
     known.length ? nameForm({
-      label: "Tag to take away", action: "Take away", known,
+      label: t("Tag to take away"), action: t("Take away"), known,
       done: (tag) => { close(); done({ remove: [tag] }); },
     }) : null,
   ]);
@@ -83,9 +85,11 @@ export async function askAlbum(api, n, done) {
   const line = (album, close) => h("li", {}, h("button", {
     type: "button", class: "link", onclick: () => { close(); done.add(album); },
   }, album.cover ? h("img", { src: thumbnail(album.cover), alt: "" }) : h("span", { class: "no-cover" }),
-  album.name, h("small", {}, count(album.size, "item"))));
-  openSheet(`Add ${count(n, "item")} to an album`, (close) => [
-    nameForm({ label: "Name of a new album", action: "Make", done: (name) => { close(); done.make(name); } }),
+  album.name, h("small", {}, tn(album.size, "{n} item", "{n} items"))));
+  openSheet(tn(n, "Add {n} item to an album", "Add {n} items to an album"), (close) => [
+    nameForm({
+      label: t("Name of a new album"), action: t("Make"), done: (name) => { close(); done.make(name); },
+    }),
     albums.length
       ? h("ul", { class: "choices albums-choice" }, albums.map((album) => line(album, close))) : null,
   ]);
@@ -113,8 +117,8 @@ export function offerUndo(text, undo) {
   const place = $("undo");
   const close = () => { place.hidden = true; };
   clearTimeout(timer);
-  put(place, h("span", {}, text), button("Undo", { kind: "small", onclick: () => { close(); undo(); } }));
+  put(place, h("span", {}, text), button(t("Undo"), { kind: "small", onclick: () => { close(); undo(); } }));
   place.hidden = false;
-  $("live").textContent = `${text}. There is a button to undo it.`;
+  $("live").textContent = t("{done}. There is a button to undo it.", { done: text });
   timer = setTimeout(close, 12_000);
 }

@@ -1,14 +1,16 @@
 // What is said about the results: how many and how fast, and that there is a new order to be seen.
 
 import { $, button, h, put } from "./dom.js";
-import { count, duration, howMany, literally } from "./format.js";
+import { duration, howMany, literally } from "./format.js";
+import { t, tn } from "./i18n.js";
 import { isEmpty } from "./query.js";
 
 /** @import { State, Store } from "./types.js" */
 
 /** @type {Record<string, string>} */
 const ORDERS = {
-  newest: "newest first", oldest: "oldest first", name: "by name", uncertain: "the least certain first",
+  newest: t("newest first"), oldest: t("oldest first"), name: t("by name"),
+  uncertain: t("the least certain first"),
 };
 
 /** The line above the results, the title of the window, and the signs that a search is under way. */
@@ -18,13 +20,14 @@ export function makeStatus(/** @type {Store<State>} */ store) {
     view.classList.toggle("by-date", order.byDate);
     const by = groups ? ORDERS[groups[0]?.month ? sort || "newest" : sort] ?? "" : ORDERS[sort] ?? "";
     put($("status"), answer ? [
-      groups ? h("strong", {}, count(answer.total, "item"))
-        : h("span", { title: `${count(answer.total, "result")} in all` },
-          h("strong", {}, howMany(answer)), ` in ${duration(answer.seconds)}`),
+      groups ? h("strong", {}, tn(answer.total, "{n} item", "{n} items"))
+        : h("span", { title: tn(answer.total, "{n} result in all", "{n} results in all") },
+          h("strong", {}, howMany(answer)), " ", t("in {time}", { time: duration(answer.seconds) })),
       literally(answer) ? h("span", { class: "muted" }, literally(answer)) : null,
-      answer.marks ? h("span", { class: "follows" }, `follows ${count(answer.marks, "mark")}`) : null,
-      answer.learning ? h("span", { class: "muted" }, "still learning from marks") : null,
-      answer.diffused ? h("span", { class: "muted" }, "neighbours count") : null,
+      answer.marks ? h("span", { class: "follows" },
+        tn(answer.marks, "follows {n} mark", "follows {n} marks")) : null,
+      answer.learning ? h("span", { class: "muted" }, t("still learning from marks")) : null,
+      answer.diffused ? h("span", { class: "muted" }, t("neighbours count")) : null,
       by ? h("span", { class: "muted" }, by) : null,
     ] : null);
   });
@@ -35,7 +38,7 @@ export function makeStatus(/** @type {Store<State>} */ store) {
   });
   store.watch(["asked"], ({ searching, query }) => {
     const asked = searching && !isEmpty(query);
-    document.title = asked ? `${query.text.trim() || "Pictures"} · Rankloom` : "Rankloom";
+    document.title = asked ? `${query.text.trim() || t("Pictures")} · Rankloom` : "Rankloom";
   });
 }
 
@@ -48,14 +51,15 @@ export function makePill(store, { reorder, undo, focusResults }) {
   const pill = $("pill");
   const said = h("span", { class: "said" });
   put(pill, h("span", { class: "dot" }), said,
-    button("Show the new order", {
+    button(t("Show the new order"), {
       kind: "primary", id: "reorder", "aria-keyshortcuts": "n", onclick: reorder,
     }),
-    button("Undo", { kind: "quiet", onclick: undo }));
+    button(t("Undo"), { kind: "quiet", onclick: undo }));
   store.watch(["changes", "answer"], ({ changes, answer }) => {
     const hadFocus = pill.contains(document.activeElement);
     pill.hidden = changes === 0 || !answer;
-    if (!pill.hidden) said.textContent = `${count(changes, "change")} since this order`;
-    else if (hadFocus) focusResults();
+    if (!pill.hidden) {
+      said.textContent = tn(changes, "{n} change since this order", "{n} changes since this order");
+    } else if (hadFocus) focusResults();
   });
 }

@@ -1,9 +1,12 @@
 // Light, dark, or as the system has it.
 
 import { $, announce } from "./dom.js";
+import { t } from "./i18n.js";
 
 /** @type {Record<string, string>} */
-const NAMES = { system: "as the system", light: "light", dark: "dark" };
+const NAMES = {
+  system: t("Colours: as the system"), light: t("Colours: light"), dark: t("Colours: dark"),
+};
 
 export function makeTheme() {
   const toggle = $("theme");
@@ -14,14 +17,14 @@ export function makeTheme() {
   const set = (/** @type {string} */ name) => {
     if (name === "system") delete document.documentElement.dataset.theme;
     else document.documentElement.dataset.theme = name;
-    toggle.setAttribute("aria-label", `Colours: ${NAMES[name]}`);
-    toggle.title = `Colours: ${NAMES[name]}`;
+    toggle.setAttribute("aria-label", NAMES[name]);
+    toggle.title = NAMES[name];
     localStorage.setItem("theme", name);
   };
   set(current());
   toggle.addEventListener("click", () => {
     const names = Object.keys(NAMES);
     set(names[(names.indexOf(current()) + 1) % names.length]);
-    announce(`Colours: ${NAMES[current()]}`);
+    announce(NAMES[current()]);
   });
 }

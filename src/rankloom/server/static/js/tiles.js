@@ -3,6 +3,7 @@
 import { thumbnail } from "./addresses.js";
 import { h, icon, put } from "./dom.js";
 import { clock, date, matchedLine, number } from "./format.js";
+import { t, tn } from "./i18n.js";
 import { isRight, isWrong } from "./marking.js";
 
 /** @import { Hit, State } from "./types.js" */
@@ -38,10 +39,10 @@ function pattern(readOnly) {
     h("div", { class: "frame" },
       h("img", { alt: "", decoding: "async", draggable: "false" }),
       h("span", { class: "stamp" }),
-      act("select", "Select"),
+      act("select", t("Select")),
       h("div", { class: "acts" },
-        readOnly ? null : [act("right", "Right"), act("wrong", "Wrong")],
-        h("span", { class: "spring" }), act("similar", "More like this"), act("why", "Why here"))),
+        readOnly ? null : [act("right", t("Right")), act("wrong", t("Wrong"))],
+        h("span", { class: "spring" }), act("similar", t("More like this")), act("why", t("Why here")))),
     h("div", { class: "meter" }, h("i", {})),
     h("div", { class: "caption" },
       h("div", { class: "name" }),
@@ -55,7 +56,7 @@ function pattern(readOnly) {
 export function waitingTile(index, { width, height }) {
   const tile = h("div", { class: "tile waiting", role: "gridcell", "data-index": index, tabindex: "-1" },
     h("div", { class: "frame", style: { height: `${height}px` } }));
-  tile.setAttribute("aria-label", `Item ${index + 1}, loading`);
+  tile.setAttribute("aria-label", t("Item {n}, loading", { n: index + 1 }));
   tile.style.width = `${width}px`;
   return tile;
 }
@@ -78,10 +79,11 @@ export function makeTile(state, hit, index, { width, height, best, step }) {
   if (step) frame.insertBefore(moved(step), select);
   meter.firstChild.style.width = `${Math.max(0, Math.min(100, (100 * hit.score) / best))}%`;
   caption.firstChild.textContent = hit.matched ? matchedLine(hit.matched) : hit.caption || hit.name;
-  tile.classList.toggle("by-looks", hit.literal === false && state.answer?.literal !== 0);
+  const byLooks = hit.literal === false && state.answer?.literal !== 0;
+  tile.classList.toggle("by-looks", byLooks);
   const [rank, when, score] = caption.lastChild.children;
   rank.textContent = hit.rank;
-  when.textContent = date(hit.taken);
+  when.textContent = byLooks ? t("looks like it {date}", { date: date(hit.taken) }).trim() : date(hit.taken);
   score.textContent = state.order.byDate ? "" : number(hit.score);
   drawState(state, tile, hit);
   return tile;
@@ -116,15 +118,20 @@ function moved(step) {
 
 /** A result in words. @param {State} state @param {Hit} hit */
 function described(state, hit) {
-  const what = state.order.byDate ? "Item" : "Result";
-  const parts = [`${what} ${hit.rank} of ${state.total}`, hit.caption || hit.name];
-  if (hit.kind === "shot") parts.push(`video shot of ${Math.round(hit.end - hit.start)} seconds`);
+  const place = { rank: hit.rank, total: state.total };
+  const parts = [
+    state.order.byDate ? t("Item {rank} of {total}", place) : t("Result {rank} of {total}", place),
+    hit.caption || hit.name,
+  ];
+  if (hit.kind === "shot") {
+    parts.push(tn(Math.round(hit.end - hit.start), "video shot of {n} second", "video shot of {n} seconds"));
+  }
   if (hit.matched) parts.push(matchedLine(hit.matched));
   if (hit.taken) parts.push(date(hit.taken));
-  if (hit.stars) parts.push(`${hit.stars} of 5 stars`);
-  if (hit.literal === false) parts.push("a guess by looks");
-  if (!state.order.byDate) parts.push(`score ${number(hit.score)}`);
-  if (isRight(state, hit.id)) parts.push("marked right");
-  if (isWrong(state, hit.id)) parts.push("marked wrong");
+  if (hit.stars) parts.push(t("{stars} of 5 stars", { stars: hit.stars }));
+  if (hit.literal === false) parts.push(t("a guess by looks"));
+  if (!state.order.byDate) parts.push(t("score {value}", { value: number(hit.score) }));
+  if (isRight(state, hit.id)) parts.push(t("marked right"));
+  if (isWrong(state, hit.id)) parts.push(t("marked wrong"));
   return parts.join(", ");
 }

@@ -1,6 +1,7 @@
 // The row below the box: filters, saved searches, export, and how the results are shown.
 
 import { $, attempt, button, h, iconButton, menu, option, put, toast } from "./dom.js";
+import { t } from "./i18n.js";
 import { asked, forServer, fromServer, inWords, isEmpty, isList } from "./query.js";
 
 /** @import { Api, Query, SavedSearch, Sort, State, Store } from "./types.js" */
@@ -8,6 +9,8 @@ import { asked, forServer, fromServer, inWords, isEmpty, isList } from "./query.
 
 /** @type {Record<string, number>} */
 const SIZES = { Small: 130, Medium: 190, Large: 280 };
+/** @type {Record<string, string>} */
+const SIZE_NAMES = { Small: t("Small"), Medium: t("Medium"), Large: t("Large") };
 const MOST = 10_000;
 
 /**
@@ -21,7 +24,7 @@ const MOST = 10_000;
  * @param {() => void} parts.togglePanel
  */
 export function makeTools({ filters, folders, sort, saved, exports, resize, togglePanel }) {
-  const panel = button("Why & marks", {
+  const panel = button(t("Why & marks"), {
     symbol: "panel", kind: "quiet", id: "panel-toggle", "aria-controls": "panel", "aria-expanded": "false",
     onclick: togglePanel,
   });
@@ -31,13 +34,13 @@ export function makeTools({ filters, folders, sort, saved, exports, resize, togg
 }
 
 /** @type {[Sort, string][]} */
-const LISTS = [["", "Newest first"], ["oldest", "Oldest first"], ["name", "By name"]];
+const LISTS = [["", t("Newest first")], ["oldest", t("Oldest first")], ["name", t("By name")]];
 /** @type {[Sort, string][]} */
-const ALBUMS = [["", "Album order"], ...LISTS.slice(1)];
+const ALBUMS = [["", t("Album order")], ...LISTS.slice(1)];
 /** @type {[Sort, string][]} */
 const RANKED = [
-  ["", "Best first"], ["uncertain", "Least certain first"], ["newest", "Newest first"],
-  ["oldest", "Oldest first"], ["name", "By name"],
+  ["", t("Best first")], ["uncertain", t("Least certain first")], ["newest", t("Newest first")],
+  ["oldest", t("Oldest first")], ["name", t("By name")],
 ];
 
 /**
@@ -46,7 +49,7 @@ const RANKED = [
  * @param {(sort: Sort) => void} change
  */
 export function sortChoice(store, change) {
-  const select = h("select", { "aria-label": "Order", class: "sort" });
+  const select = h("select", { "aria-label": t("Order"), class: "sort" });
   select.addEventListener("change", () => change(/** @type {Sort} */ (select.value)));
   /** @type {[Sort, string][]} */
   let shown = [];
@@ -63,8 +66,8 @@ export function sortChoice(store, change) {
 
 /** @param {(height: number) => void} resize */
 function sizeChoice(resize) {
-  const size = h("select", { "aria-label": "Size of the pictures" },
-    Object.keys(SIZES).map((name) => option(name, name)));
+  const size = h("select", { "aria-label": t("Size of the pictures") },
+    Object.keys(SIZES).map((name) => option(name, SIZE_NAMES[name])));
   const apply = () => {
     localStorage.setItem("size", size.value);
     resize(SIZES[size.value] ?? SIZES.Medium);
@@ -86,18 +89,19 @@ export function savedMenu(store, api, ask) {
   function form(close) {
     const { query } = store.state;
     const name = h("input", {
-      type: "text", maxlength: "60", placeholder: "Name", "aria-label": "Name for this search",
+      type: "text", maxlength: "60", placeholder: t("Name"), "aria-label": t("Name for this search"),
       value: query.text.replace(/[^\p{L}\p{M}\p{N} _-]/gu, "").trim(),
     });
     const save = (/** @type {Event} */ event) => {
       event.preventDefault();
       attempt(async () => {
         await api.save(name.value.trim(), forServer(query));
-        toast("The search is saved");
+        toast(t("The search is saved"));
         close(true);
       });
     };
-    return h("form", { class: "inline", onsubmit: save }, name, h("button", { class: "small" }, "Save this"));
+    return h("form", { class: "inline", onsubmit: save }, name,
+      h("button", { class: "small" }, t("Save this")));
   }
 
   /** @param {SavedSearch} saved @param {Close} close */
@@ -106,18 +110,20 @@ export function savedMenu(store, api, ask) {
       type: "button", class: "link", onclick: () => { close(); ask(fromServer(query)); },
     }, name, h("small", {}, inWords(fromServer(query)))));
     const forget = async () => { await attempt(() => api.forgetSaved(name)); entry.remove(); };
-    if (!store.state.readOnly) entry.append(iconButton("wrong", `Forget ${name}`, { onclick: forget }));
+    if (!store.state.readOnly) {
+      entry.append(iconButton("wrong", t("Forget {name}", { name }), { onclick: forget }));
+    }
     return entry;
   }
 
-  return menu("Saved", "save", async (close) => {
+  return menu(t("Saved"), "save", async (close) => {
     /** @type {SavedSearch[]} */
     let list = [];
     await attempt(async () => { list = await api.saved(); });
     return [
       isEmpty(store.state.query) || store.state.readOnly ? null : form(close),
       list.length ? h("ul", { class: "choices" }, list.map((saved) => line(saved, close)))
-        : h("p", { class: "muted" }, "No search is saved yet."),
+        : h("p", { class: "muted" }, t("No search is saved yet.")),
     ];
   });
 }
@@ -136,7 +142,7 @@ export function exportMenu(store, api) {
     setTimeout(() => URL.revokeObjectURL(address), 10_000);
   }
 
-  return menu("Export", "export", (close) => {
+  return menu(t("Export"), "export", (close) => {
     /** @param {string} what @param {Record<string, string>} formats */
     const choices = (what, formats) => {
       const lines = Object.entries(formats).map(([format, name]) => {
@@ -149,10 +155,10 @@ export function exportMenu(store, api) {
     const files = { json: "JSON", csv: "CSV" };
     return [
       isEmpty(query) ? null : [
-        h("h3", {}, "These results"),
-        choices("results", isList(query) ? files : { ...files, trec: "TREC run" }),
+        h("h3", {}, t("These results")),
+        choices("results", isList(query) ? files : { ...files, trec: t("TREC run") }),
       ],
-      h("h3", {}, "All my marks"), choices("marks", { ...files, trec: "TREC qrels" }),
+      h("h3", {}, t("All my marks")), choices("marks", { ...files, trec: t("TREC qrels") }),
     ];
   });
 }
