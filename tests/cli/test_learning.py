@@ -297,6 +297,14 @@ def test_search_says_how_many_are_likely(judged):
     assert rankloom("search", "--item", 3, "-c", judged.folder, "--json").stderr == ""
 
 
+def test_search_says_what_may_be_meant(judged):
+    here = ("-c", judged.folder)
+    assert "did you mean: a house" in rankloom("search", "a", "hosue", *here).stderr
+    assert 'did you mean: "house"' in rankloom("search", '"hosue"', *here).stderr  # which finds nothing
+    for right in ("house", "red hosue", "zebra"):  # a word is there, or nothing is near
+        assert "did you mean" not in rankloom("search", right, *here).stderr, right
+
+
 def test_bad_searches(judged):
     here = ("-c", judged.folder)
     said = fails(

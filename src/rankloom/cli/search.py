@@ -95,9 +95,22 @@ def search(
         else:
             results = sorted_search(engine, query, k, options, order or "score")
         matched = matched_texts(engine.collection, [hit.id for hit in results], query.text)
+        meant = _meant(engine, query, results)
     _show(query, results, matched, as_json)
+    if meant is not None:
+        say(f"did you mean: {meant}", err=True)
     if results.learning:
         say("marks are not all learned yet: 'rankloom serve' learns them in the background", err=True)
+
+
+def _meant(engine: Engine, query: Query, results: Results) -> str | None:
+    """The query with the words of the collection in place of misspelled ones, where nothing has its words."""
+    from rankloom.collection.vocabulary import CollectionWords
+    from rankloom.engine.spelling import did_you_mean
+
+    if not query.text.strip() or results.literal:
+        return None
+    return did_you_mean(query.text, engine.snapshot(), CollectionWords(engine.collection).current)
 
 
 def _listed(engine: Engine, query: Query, k: int, order: str | None) -> Results:

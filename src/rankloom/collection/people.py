@@ -102,6 +102,17 @@ def people_of(collection: Collection) -> list[Person]:
     return sorted(listed, key=lambda person: (person.name is None, person.name or "", -len(person.faces), person.id))
 
 
+def named_people(collection: Collection) -> dict[str, int]:
+    """The people who have names, and how many items show each."""
+    query = (
+        "SELECT people.name, count(DISTINCT boxes.item) FROM people"
+        " LEFT JOIN known_faces ON known_faces.person = people.id"
+        " LEFT JOIN boxes ON boxes.number = known_faces.box WHERE people.name IS NOT NULL"
+        " GROUP BY people.name ORDER BY people.name"
+    )
+    return dict(collection.db.execute(query).fetchall())
+
+
 def face_picture(collection: Collection, box: int) -> bytes:
     """The small JPEG of a face."""
     row = collection.db.execute("SELECT jpeg FROM known_faces WHERE box = ?", (box,)).fetchone()

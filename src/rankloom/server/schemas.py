@@ -179,6 +179,7 @@ class SearchResponse(BaseModel):
     marks: int
     learning: bool
     literal: int | None
+    did_you_mean: str | None = Field(None, description="The words of the query as the collection spells them.")
     seconds: float
     hits: list[HitModel]
 

@@ -45,6 +45,10 @@ class PieceTokenizer(package.UsePureTokenizer):  # type: ignore[misc]
         self._prefixes = _Pieces(zip(self._pieces, range(1, len(self._pieces) + 1), strict=True))
         self._normalizer = package._Normalizer(_charsmap(data, begin))
 
+    def whole(self, text: str) -> bool:
+        """Whether a text is one piece."""
+        return text in self._prefixes
+
 
 def _charsmap(data: bytes, begin: int) -> bytes:
     """The table of the normalizer: the second field of the third."""

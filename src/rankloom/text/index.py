@@ -188,6 +188,11 @@ class TextIndex:
 
     # Searching -------------------------------------------------------------------------------------------------------
 
+    def has(self, term: str) -> bool:
+        """Whether an item has a term, as `tokenize` makes it of a word."""
+        number = self._vocabulary.numbers.get(term)
+        return number is not None and any(len(segment.occurrences(number).rows) for segment in self._state.segments)
+
     def scores(self, query: str | TextQuery, n_items: int | None = None) -> Scores:
         """BM25 of every item, or of the first `n_items`; 0 is no evidence."""
         query, state = _parsed(query), self._state

@@ -103,6 +103,21 @@ def wanted_words(text: str) -> str:
     return " ".join(" ".join(wanted).replace("*", " ").replace("＊", " ").split())
 
 
+def wanted_spans(text: str) -> list[tuple[int, int]]:
+    """Where a query asks for whole words, single ones or in phrases: begin and end of each part.
+
+    >>> text = 'red sun* -dogs "old town"'
+    >>> [text[begin:end] for begin, end in wanted_spans(text)]
+    ['red', 'old town']
+    """
+    spans = []
+    for part in _PARTS.finditer(text[:MOST_CHARACTERS].translate(_QUOTES)):
+        kind = "word" if part["phrase"] is None else "phrase"
+        if not part["minus"] and not (kind == "word" and _STAR.search(part["word"])):
+            spans.append(part.span(kind))
+    return spans
+
+
 def _prefix(word: str) -> tuple[str, str]:
     """The text before the last word, and that word, if a star follows it; else all of the text and nothing."""
     star = _STAR.search(word)

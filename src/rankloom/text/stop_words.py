@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from functools import cache
 
-from rankloom.text.tokens import place_terms
+from rankloom.text.tokens import fold, place_terms
 
 # Before the bar words that mean nothing in any of these languages; after it words that mean something in another one:
 # "die", "hat", "son" and "pour" are dropped only beside a sure word of their language.
@@ -33,6 +33,12 @@ def _lists() -> list[tuple[frozenset[str], frozenset[str], frozenset[str]]]:
         (words, words.difference(*sure[:at], *sure[at + 1 :]), parts[at][1] if len(parts[at]) > 1 else frozenset())
         for at, words in enumerate(sure)
     ]
+
+
+@cache
+def sure_stop_words() -> frozenset[str]:
+    """The words that mean nothing in any of these languages, folded."""
+    return frozenset().union(*(fold(words.partition("|")[0]).split() for words in _WORDS.values()))
 
 
 def without_stop_words(words: Sequence[str], meant: Collection[str] = ()) -> list[str]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from time import perf_counter
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 
+from rankloom.collection.vocabulary import CollectionWords
 from rankloom.engine import SearchOptions
 from rankloom.engine.online_weights import load_rankers
 from rankloom.engine.sorting import sorted_search
+from rankloom.engine.spelling import did_you_mean
 from rankloom.server.context import Context
 from rankloom.server.guard import user_of
 from rankloom.server.schemas import (
@@ -21,19 +23,24 @@ from rankloom.server.schemas import (
     SearchResponse,
     SuggestRequest,
 )
+from rankloom.server.suggestions import Suggestion, Suggestions
+
+LONGEST_TYPED = 1000
 
 
 def search_routes(context: Context) -> APIRouter:
     """The routes that search."""
     router = APIRouter(prefix="/api", tags=["search"])
     work = context.work
+    words = CollectionWords(context.collection)
+    suggestions = Suggestions(context, words)
 
     @router.post("/search", response_model=SearchResponse)
     async def search(asked: SearchRequest, request: Request) -> Response:
         """Find items by words, examples and a concept."""
         if not context.settings.read_only:
             work.once(load_rankers)  # who searches may mark next, and should not wait then
-        return await work.search(_search, context, asked, user_of(request))
+        return await work.search(_search, context, asked, user_of(request), words)
 
     @router.post("/explain")
     async def explain(asked: ExplainRequest, request: Request) -> dict[str, Any]:
@@ -45,6 +52,14 @@ def search_routes(context: Context) -> APIRouter:
         """Why one item is above another: differences by expert that sum to the difference of the scores."""
         return await work.search(_compare, context, asked, user_of(request))
 
+    @router.get("/suggest", response_model_exclude_none=True)
+    async def offers(
+        request: Request,
+        prefix: Annotated[str, Query(max_length=LONGEST_TYPED, description="What was typed so far.")] = "",
+    ) -> list[Suggestion]:
+        """Words, tags, people, concepts, folders, albums and saved searches that begin so."""
+        return await work.search(suggestions.starting, prefix, user_of(request))
+
     @router.post("/suggest")
     async def suggest(asked: SuggestRequest, request: Request) -> list[HitModel]:
         """The hits whose marks would teach most."""
@@ -53,7 +68,7 @@ def search_routes(context: Context) -> APIRouter:
     return router
 
 
-def _search(context: Context, asked: SearchRequest, user: str) -> Response:
+def _search(context: Context, asked: SearchRequest, user: str, words: CollectionWords) -> Response:
     """A `SearchResponse`, written here and not by the event loop, which serves everybody."""
     began = perf_counter()
     query, options = context.query(asked.query), asked.options(user)
@@ -66,10 +81,15 @@ def _search(context: Context, asked: SearchRequest, user: str) -> Response:
         "marks": results.marks,
         "learning": results.learning,
         "literal": results.literal,
+        "did_you_mean": _meant(context, asked.query.text, words) if results.literal is not None else None,
         "seconds": perf_counter() - began,
     }
     hits = context.hits_json(results, asked.query.text)
     return Response(f'{json.dumps(about)[:-1]}, "hits": {hits}}}', media_type="application/json")
+
+
+def _meant(context: Context, text: str, words: CollectionWords) -> str | None:
+    return did_you_mean(text, context.engine.snapshot(), words.current)
 
 
 def _explain(context: Context, asked: ExplainRequest, user: str) -> dict[str, Any]:
