@@ -135,7 +135,7 @@ def _serve(engine: Engine, port: int, seconds: float | None) -> None:
             timer.daemon = True
             timer.start()
 
-    serve(engine, ServerSettings(port=port), ready)
+    serve(engine, ServerSettings(port=port, demo=True), ready)
 
 
 def _attended() -> bool:

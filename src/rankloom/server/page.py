@@ -13,10 +13,17 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from rankloom.server.languages import ENGLISH, LANGUAGES, language_of, messages_of, translated
+
 STATIC = Path(__file__).parent / "static"
 _INDEX = "index.html"
 _FOREVER, _ASK = "public, max-age=31536000, immutable", "no-cache"
-_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".html": "text/html"}
+_TYPES = {
+    ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".html": "text/html",
+    ".webmanifest": "application/manifest+json",
+}  # fmt: skip
+_VARY = "Accept-Encoding"
+_VARY_PAGE = f"{_VARY}, Accept-Language, Cookie"
 
 
 class _File(NamedTuple):
@@ -43,19 +50,27 @@ class Page:
             if path.is_file() and not path.name.endswith(".d.ts")
         }
         self.version = hashlib.blake2b(b"\0".join(contents.values()), digest_size=8).hexdigest()
-        contents[_INDEX] = self._addressed(
-            contents[_INDEX].decode(), [name for name in contents if name.endswith(".js")]
-        )
-        self._files = {name: _file(name, content) for name, content in contents.items()}
+        page = self._addressed(contents[_INDEX].decode(), [name for name in contents if name.endswith(".js")])
+        self._files = {name: _file(name, content) for name, content in contents.items() if name != _INDEX}
+        self._pages = {language: _file(_INDEX, self._in(language, page, contents)) for language in LANGUAGES}
 
-    def _addressed(self, page: str, modules: list[str]) -> bytes:
+    def _addressed(self, page: str, modules: list[str]) -> str:
         """The page with the addresses of this version; it asks for all modules at once, not for one after the other."""
         links = "".join(f'  <link rel="modulepreload" href="/static/{name}">\n' for name in modules)
-        return page.replace("</head>", f"{links}</head>", 1).replace('"/static/', f'"/static/{self.version}/').encode()
+        return page.replace("</head>", f"{links}</head>", 1).replace('"/static/', f'"/static/{self.version}/')
+
+    def _in(self, language: str, page: str, contents: dict[str, bytes]) -> bytes:
+        """The page in a language; it asks for the messages of its modules before they do."""
+        name = f"messages/{language}.json"
+        if language == ENGLISH:
+            return translated(page, language, {}).encode()
+        link = f'  <link rel="preload" as="fetch" crossorigin href="/static/{self.version}/{name}">\n'
+        page = page.replace("</head>", f"{link}</head>", 1)
+        return translated(page, language, messages_of(contents[name])).encode()
 
     def index(self, headers: Headers) -> Response:
         """The page itself, of which a browser asks each time whether it is still the same."""
-        return _response(self._files[_INDEX], headers, _ASK)
+        return _response(self._pages[language_of(headers)], headers, _ASK, _VARY_PAGE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request for a file."""
@@ -75,8 +90,8 @@ def _file(name: str, content: bytes) -> _File:
     return _File(content, gzip.compress(content, mtime=0), kind, etag)
 
 
-def _response(file: _File, asked: Headers, caching: str) -> Response:
-    headers = {"Cache-Control": caching, "ETag": file.etag, "Vary": "Accept-Encoding"}
+def _response(file: _File, asked: Headers, caching: str, vary: str = _VARY) -> Response:
+    headers = {"Cache-Control": caching, "ETag": file.etag, "Vary": vary}
     known = {tag.strip().removeprefix("W/") for tag in asked.get("if-none-match", "").split(",")}
     if file.etag in known:
         return Response(status_code=304, headers=headers)

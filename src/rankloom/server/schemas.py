@@ -130,6 +130,14 @@ class SearchRequest(_Arranged):
         return replace(super().options(user), offset=self.offset, explain=self.explain)
 
 
+class InterleaveRequest(StrictModel):
+    """Two models in one list: the one in use, and another by its number, null for the weights that follow marks."""
+
+    query: QueryModel
+    against: int | None = Field(None, ge=1, le=2**31 - 1)
+    k: int = Field(200, ge=1, le=1000)
+
+
 class Contribution(BaseModel):
     """A part of a score; all of them sum to it."""
 

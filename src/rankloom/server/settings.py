@@ -67,6 +67,7 @@ class ServerSettings:
     token : what others must know; required unless the address is this machine's own.
     read_only : refuse everything that writes.
     profiles : each browser has marks and saved searches of its own; otherwise all have those of the owner.
+    demo : the page shows its reader around.
     names : host names under which the server may be called, beside addresses and "localhost".
     proxies : addresses of proxies that are believed when they say for whom they ask.
     searches : threads that search; twice the cores, at least 4, unless given.
@@ -82,6 +83,7 @@ class ServerSettings:
     token: str | None = field(default=None, repr=False)
     read_only: bool = False
     profiles: bool = False
+    demo: bool = False
     names: tuple[str, ...] = ()
     proxies: tuple[str, ...] = ()
     searches: int = max(4, 2 * (os.cpu_count() or 1))

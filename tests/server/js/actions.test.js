@@ -19,7 +19,8 @@ const hit = (id, rank, mark = null) => ({
 
 /** @param {number[]} ids @param {number} total @returns {Answer} */
 const answer = (ids, total = ids.length) => ({
-  total, cutoff: null, likely: null, diffused: false, learning: false, literal: null, marks: 0, seconds: 0.01,
+  total, cutoff: null, likely: null, diffused: false, learning: false, literal: null,
+  did_you_mean: null, marks: 0, seconds: 0.01,
   hits: ids.map((id, i) => hit(id, i + 1)),
 });
 

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { usual } from "#page/advanced.js";
 import {
-  asked, empty, forServer, fromAddress, fromServer, inWords, isEmpty, isList, listed, toAddress, withExample,
-  withFilter,
+  arranged, asked, empty, forServer, fromAddress, fromServer, inWords, isEmpty, isList, lastWord, listed,
+  toAddress, withExample, withFilter, withLastWord, withoutName,
 } from "#page/query.js";
 
 const ADDRESSES = [
@@ -67,7 +68,12 @@ test("the server gets what is given, and no more", () => {
     text: "sea", text_weight: 1, examples: [{ item: 3, weight: 2 }], concept: null,
     filters: { has_text: false },
   });
-  assert.equal(asked({ query, plain: true }).diffusion, false);
+  const state = { query, plain: true, options: usual() };
+  assert.deepEqual(asked(state), { query: forServer(query), diffusion: false });
+  const options = { diversity: 0.3, collapse: true, method: "smooth", against: null };
+  const chosen = { query: forServer(query), diffusion: false, collapse: true, method: "smooth" };
+  assert.deepEqual(asked({ ...state, options }), chosen);
+  assert.deepEqual(arranged({ ...state, options }), { ...chosen, diversity: 0.3 });
 });
 
 test("a saved query is completed", () => {
@@ -82,4 +88,15 @@ test("a query in words", () => {
   assert.equal(inWords({ ...empty(), text: " sea ", examples }), "“sea” and a picture");
   const query = { ...empty(), examples: [...examples, ...examples], concept: "harbour" };
   assert.equal(inWords(query), "2 pictures and the concept harbour");
+});
+
+test("a suggestion takes the place of the word that is typed", () => {
+  assert.deepEqual(lastWord("red lig"), { before: "red ", word: "lig" });
+  assert.deepEqual(lastWord("red -lig"), { before: "red -", word: "lig" });
+  assert.deepEqual(lastWord('"old tow'), { before: '"old ', word: "tow" });
+  assert.deepEqual(lastWord("red "), { before: "red ", word: "" });
+  assert.equal(withLastWord("red -été", "étés"), "red -étés");
+  assert.equal(withoutName("summer in", "Summer in Rome"), "");
+  assert.equal(withoutName("red Rom", "Summer in Rome"), "red");
+  assert.equal(withoutName("red -Rom", "Rome"), "red");
 });

@@ -21,6 +21,11 @@ def model_routes(context: Context) -> APIRouter:
         """The models that were trained from the marks."""
         return await work.read(_models, context)
 
+    @router.get("/models/preferences")
+    async def preferences() -> list[dict[str, Any]]:
+        """Which of two models people prefer, by the marks of interleaved lists; null stands for the weights."""
+        return await work.read(_preferences, context)
+
     @router.post("/models/train", status_code=202)
     async def train(asked: TrainRequest) -> dict[str, Any]:
         """Begin to train a model from all marks; /api/collection says how far it is."""
@@ -38,6 +43,16 @@ def model_routes(context: Context) -> APIRouter:
 
 def _models(context: Context) -> list[dict[str, Any]]:
     return [model._asdict() for model in context.engine.models()]
+
+
+def _preferences(context: Context) -> list[dict[str, Any]]:
+    return [
+        {
+            "first": first, "second": second, "wins": so_far.wins, "losses": so_far.losses, "ties": so_far.ties,
+            "p": so_far.p_value, "verdict": so_far.verdict, "interval": list(so_far.interval),
+        }
+        for first, second, so_far in context.engine.interleaving_results()
+    ]  # fmt: skip
 
 
 def _check_ranker(name: str) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from time import perf_counter
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
 from rankloom.collection.vocabulary import CollectionWords
-from rankloom.engine import SearchOptions
+from rankloom.engine import Results, SearchOptions
 from rankloom.engine.online_weights import load_rankers
 from rankloom.engine.sorting import sorted_search
 from rankloom.engine.spelling import did_you_mean
@@ -19,6 +20,7 @@ from rankloom.server.schemas import (
     CompareRequest,
     ExplainRequest,
     HitModel,
+    InterleaveRequest,
     SearchRequest,
     SearchResponse,
     SuggestRequest,
@@ -41,6 +43,11 @@ def search_routes(context: Context) -> APIRouter:
         if not context.settings.read_only:
             work.once(load_rankers)  # who searches may mark next, and should not wait then
         return await work.search(_search, context, asked, user_of(request), words)
+
+    @router.post("/interleave", response_model=SearchResponse)
+    async def interleave(asked: InterleaveRequest, request: Request) -> Response:
+        """The results of the model in use and of another as one list; marks of it say which is better."""
+        return await work.write(_interleave, context, asked, user_of(request))
 
     @router.post("/explain")
     async def explain(asked: ExplainRequest, request: Request) -> dict[str, Any]:
@@ -73,6 +80,17 @@ def _search(context: Context, asked: SearchRequest, user: str, words: Collection
     began = perf_counter()
     query, options = context.query(asked.query), asked.options(user)
     results = sorted_search(context.engine, query, asked.k, options, asked.order)
+    meant = _meant(context, asked.query.text, words) if results.literal is not None else None
+    return _answer(context, results, asked.query.text, meant, began)
+
+
+def _interleave(context: Context, asked: InterleaveRequest, user: str) -> Response:
+    began = perf_counter()
+    results = context.engine.interleave(context.query(asked.query), asked.against, asked.k, user)
+    return _answer(context, replace(results, total=len(results)), asked.query.text, None, began)
+
+
+def _answer(context: Context, results: Results, text: str, meant: str | None, began: float) -> Response:
     about = {
         "total": results.total,
         "cutoff": results.cutoff,
@@ -81,10 +99,10 @@ def _search(context: Context, asked: SearchRequest, user: str, words: Collection
         "marks": results.marks,
         "learning": results.learning,
         "literal": results.literal,
-        "did_you_mean": _meant(context, asked.query.text, words) if results.literal is not None else None,
+        "did_you_mean": meant,
         "seconds": perf_counter() - began,
     }
-    hits = context.hits_json(results, asked.query.text)
+    hits = context.hits_json(results, text)
     return Response(f'{json.dumps(about)[:-1]}, "hits": {hits}}}', media_type="application/json")
 
 

@@ -14,6 +14,8 @@ from rankloom.server.guard import SESSION, USER, cookie, same, session_of, visit
 from rankloom.server.health import DAMAGED, OK, REASONS
 from rankloom.server.schemas import TokenRequest
 
+SHORT = 8  # characters of a profile's name: enough to know it again, too few to be it
+
 
 def session_routes(context: Context) -> APIRouter:
     """The routes about the server."""
@@ -38,26 +40,30 @@ def session_routes(context: Context) -> APIRouter:
     async def session(request: Request) -> dict[str, Any]:
         """Whether this client may ask, and what it may do."""
         token, given = settings.token, request.cookies.get(SESSION, "")
-        return _session(context, token is None or same(given, session_of(token, visitor_of(request))))
+        known = token is None or same(given, session_of(token, visitor_of(request)))
+        return _session(context, visitor_of(request), known=known)
 
     @router.post("/session")
     async def sign_in(asked: TokenRequest, request: Request, response: Response) -> dict[str, Any]:
         """Give the token once; the browser then keeps a cookie that proves it."""
-        token = settings.token
+        token, visitor = settings.token, visitor_of(request)
         if token is not None:
             if not same(asked.token, token):
                 raise Refused(401, "this is not the token")
-            visitor, secure = visitor_of(request), request.url.scheme == "https"
+            secure = request.url.scheme == "https"
             response.headers.append("Set-Cookie", cookie(USER, visitor, secure))
             response.headers.append("Set-Cookie", cookie(SESSION, session_of(token, visitor), secure))
-        return _session(context, known=True)
+        return _session(context, visitor, known=True)
 
     return router
 
 
-def _session(context: Context, known: bool) -> dict[str, Any]:
-    about = {"read_only": context.settings.read_only, "version": __version__, "collection": context.id}
-    return {"authorized": known, **about}
+def _session(context: Context, visitor: str, *, known: bool) -> dict[str, Any]:
+    settings = context.settings
+    return {
+        "authorized": known, "read_only": settings.read_only, "version": __version__, "collection": context.id,
+        "demo": settings.demo, "profile": visitor[:SHORT] if settings.profiles else None,
+    }  # fmt: skip
 
 
 def _metrics(context: Context) -> str:

@@ -1,5 +1,6 @@
 // The search with all its parts: each gets what it draws and what it may do, and none knows the others.
 
+import { Advanced } from "./advanced.js";
 import { AlbumBar } from "./albumbar.js";
 import { api, on, post } from "./api.js";
 import { Box } from "./box.js";
@@ -8,6 +9,7 @@ import { $, announce, toast } from "./dom.js";
 import { Experts } from "./experts.js";
 import { Filters } from "./filters.js";
 import { Grid } from "./grid.js";
+import { Help } from "./help.js";
 import { t } from "./i18n.js";
 import { makeKeys } from "./keys.js";
 import { Marking } from "./marking.js";
@@ -29,27 +31,28 @@ import { makePill, makeStatus } from "./status.js";
 import { createStore, initialState } from "./store.js";
 import { folderMenu } from "./folders.js";
 import { exportMenu, makeTools, savedMenu, sortChoice } from "./tools.js";
+import { Tour } from "./tour.js";
 import { Viewer } from "./viewer.js";
 import { Why } from "./why.js";
 
-/** @import { Hit, Query } from "./types.js" */
+/** @import { Hit, Query, Session } from "./types.js" */
 
 const SETTLED = 150; // milliseconds until a walk over the results counts as ended
 
 export class App {
   /**
-   * @param {boolean} readOnly
+   * @param {Session} session
    * @param {string[]} folders
    * @param {(tab: string) => void} showTab
    */
-  constructor(readOnly, folders, showTab) {
-    this.store = createStore(initialState(readOnly, folders));
+  constructor(session, folders, showTab) {
+    this.store = createStore(initialState(session.read_only, folders));
     this.outbox = new Outbox(post);
     this.showTab = () => showTab("search");
     this.showAlbums = () => showTab("albums");
     const speech = { announce, toast };
     this.search = new Search({ store: this.store, api, speech, visit, showTab: this.showTab });
-    makeStatus(this.store);
+    makeStatus(this.store, (text) => this.search.change({ text }));
     this.selection = new Selection({
       store: this.store, speech, items: (first, end) => this.search.browse.items(first, end),
     });
@@ -75,6 +78,11 @@ export class App {
       rate: (hit, stars) => this.organizing.rate([hit.id], stars),
       hide: (hit) => this.organizing.hide([hit.id], !hit.hidden),
     });
+    this.tour = new Tour(this.store, {
+      search: (text) => { this.showTab(); this.search.ask({ text }); }, reorder: () => this.reorder(),
+      experts: () => this.panel.show("experts"),
+    });
+    this.help = new Help(session, { tour: () => { this.showTab(); this.tour.start(); } });
     this.makeBox();
     this.makeTools();
     makePill(this.store, {
@@ -163,7 +171,10 @@ export class App {
 
   makeBox() {
     const change = (/** @type {Partial<Query>} */ patch) => this.search.change(patch);
-    const box = new Box(this.store, { change, leave: () => this.grid.focus() });
+    const box = new Box(this.store, {
+      change, leave: () => this.grid.focus(), offers: api.offers, help: () => this.help.show(),
+      ask: (query) => this.search.ask(query),
+    });
     takePictures({
       readOnly: this.store.state.readOnly, upload: api.upload, waiting: () => box.waiting(),
       addItem: (item) => this.search.addItem(item),
@@ -178,11 +189,14 @@ export class App {
   makeTools() {
     const filters = new Filters(this.store, {
       filter: (name, value) => this.search.filter(name, value),
-      setPlain: (plain) => this.search.change({}, { plain }),
-      clear: () => this.search.clearFilters({ plain: false }), tags: api.tags,
+      clear: () => this.search.clearFilters(), tags: api.tags,
+    });
+    const advanced = new Advanced(this.store, {
+      change: (choice) => this.search.change({}, choice), models: api.models,
     });
     makeTools({
-      filters, folders: folderMenu(this.store, api, (folder) => this.search.filter("folder", folder)),
+      filters, advanced,
+      folders: folderMenu(this.store, api, (folder) => this.search.filter("folder", folder)),
       sort: sortChoice(this.store, (sort) => this.search.change({}, { sort })),
       saved: savedMenu(this.store, api, (query) => this.search.ask(query)),
       exports: exportMenu(this.store, api), resize: (height) => this.grid.resize(height),
@@ -205,7 +219,7 @@ export class App {
     };
     makeKeys({
       active: () => !$("view-search").hidden && this.grid.hits.length > 0,
-      toBox: () => { this.showTab(); $("text").focus(); },
+      toBox: () => { this.showTab(); $("text").focus(); }, help: () => this.help.show(),
       right: mark(1), wrong: mark(0), undo: () => this.marking.undo(), reorder: () => this.reorder(),
       similar: current((hit) => this.similar(hit)), why: current((hit) => this.why(hit)),
       open: current((hit) => this.viewer.open(hit)), marks: () => this.panel.show("marks"),

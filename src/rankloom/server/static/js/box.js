@@ -3,9 +3,11 @@
 import { picture as pictureAddress, thumbnail } from "./addresses.js";
 import { $, h, iconButton, put } from "./dom.js";
 import { t } from "./i18n.js";
-import { WEIGHTS } from "./query.js";
+import { fromServer, WEIGHTS, withFilter, withLastWord, withoutName } from "./query.js";
+import { remember } from "./recent.js";
+import { Suggest } from "./suggest.js";
 
-/** @import { Example, Query, State, Store } from "./types.js" */
+/** @import { Example, Offer, Query, State, Store } from "./types.js" */
 
 /** @type {Record<number, string>} */
 const SIGNS = { 0.25: "¼", 0.5: "½" };
@@ -15,13 +17,22 @@ export class Box {
    * @param {Store<State>} store
    * @param {object} actions
    * @param {(patch: Partial<Query>) => void} actions.change
+   * @param {(query: Partial<Query>) => void} actions.ask
    * @param {() => void} actions.leave the arrow down goes to the results
+   * @param {(typed: string) => Promise<Offer[]>} actions.offers
+   * @param {() => void} actions.help
    */
-  constructor(store, { change, leave }) {
+  constructor(store, { change, ask, leave, offers, help }) {
     this.store = store;
     this.change = change;
+    this.ask = ask;
     this.leave = leave;
     this.text = $("text");
+    this.clear = $("clear");
+    this.suggest = new Suggest({
+      input: this.text, list: $("offers"), offers, take: (offer) => this.take(offer),
+      search: (text) => this.search(text), help, leave,
+    });
     this.weight = weightChoice($("text-weight"), t("How much the words count"),
       (value) => change({ text_weight: value }));
     this.listen();
@@ -34,17 +45,48 @@ export class Box {
     const { text } = this;
     $("box").addEventListener("submit", (/** @type {Event} */ event) => {
       event.preventDefault();
-      this.change({ text: text.value });
+      this.search(text.value);
     });
+    text.addEventListener("input", () => { this.clear.hidden = !text.value; });
+    this.clear.addEventListener("click", () => this.empty());
     text.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
+      if (event.defaultPrevented) return; // the list of suggestions had it
       if (event.key === "Backspace" && !text.value && this.query.examples.length) {
         this.change({ examples: this.query.examples.slice(0, -1) });
       } else if (event.key === "ArrowDown") {
         event.preventDefault();
         this.leave();
+      } else if (event.key === "Escape" && text.value) {
+        this.empty();
       }
     });
-    text.addEventListener("search", () => { if (!text.value && this.query.text) this.change({ text: "" }); });
+  }
+
+  /** Search for words. @param {string} text */
+  search(text) {
+    this.suggest.close();
+    remember(text);
+    this.change({ text });
+  }
+
+  /** No words any more. */
+  empty() {
+    this.text.value = "";
+    this.clear.hidden = true;
+    this.text.focus();
+    if (this.query.text) this.change({ text: "" });
+  }
+
+  /** Search for what was chosen from the suggestions. @param {Offer} offer */
+  take({ kind, text, id, query }) {
+    const typed = this.text.value, rest = withoutName(typed, text);
+    if (kind === "tag" || kind === "folder") {
+      this.change({ ...withFilter(this.query, kind, text), text: rest });
+    } else if (kind === "concept") this.change({ concept: text, text: rest });
+    else if (kind === "album") this.ask({ filters: { album: id } });
+    else if (kind === "saved") this.ask(fromServer(query ?? {}));
+    else if (kind === "word") this.search(withLastWord(typed, text));
+    else this.search(`${rest} ${text.includes(" ") ? `"${text}"` : text}`.trim());
   }
 
   /** A chip that stands there while a picture is looked at; returns what takes it away. */
@@ -58,6 +100,7 @@ export class Box {
   draw(query) {
     const chips = $("chips");
     this.text.value = query.text;
+    this.clear.hidden = !query.text;
     put(chips, query.concept ? this.conceptChip(query.concept) : null,
       query.examples.map((example, i) => this.chip(example, i)));
     chips.hidden = !chips.children.length;

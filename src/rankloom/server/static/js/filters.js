@@ -19,11 +19,10 @@ export class Filters {
    * @param {Store<State>} store
    * @param {object} actions
    * @param {(name: string, value: unknown) => void} actions.filter
-   * @param {(plain: boolean) => void} actions.setPlain
    * @param {() => void} actions.clear
    * @param {() => Promise<Tag[]>} actions.tags
    */
-  constructor(store, { filter, setPlain, clear, tags }) {
+  constructor(store, { filter, clear, tags }) {
     this.store = store;
     this.filter = filter;
     this.tags = tags;
@@ -39,15 +38,12 @@ export class Filters {
     this.hidden = h("input", {
       type: "checkbox", onchange: () => filter("hidden", this.hidden.checked || ""),
     });
-    this.plain = h("input", { type: "checkbox", onchange: () => setPlain(this.plain.checked) });
-    this.plainField = h("label", { class: "check" }, this.plain,
-      "Each result by itself, without its neighbours");
     this.root = h("div", { class: "filters", id: "filters" },
       field("Kind", this.kind), field("Folder", this.folder), field("From", this.after),
       field("Before", this.before),
       h("datalist", { id: "dates" }, DATES.map((name) => option(name, name))), field("Text", this.text),
       field("Stars", this.stars), field("Tag", this.tag), this.markedField,
-      h("label", { class: "check" }, this.hidden, "Hidden items"), this.plainField,
+      h("label", { class: "check" }, this.hidden, "Hidden items"),
       button("Clear", { kind: "small quiet", onclick: clear }));
     this.toggle = button("Filters", {
       symbol: "filter", kind: "quiet", "aria-controls": "filters",
@@ -104,7 +100,7 @@ export class Filters {
   }
 
   /** Show what the query holds. @param {State} state */
-  draw({ query, plain, folders }) {
+  draw({ query, folders }) {
     const { filters } = query, { folder = "" } = filters, listed = isList(query);
     const known = !folder || folders.includes(folder) ? folders : [folder, ...folders];
     if (known.join("\n") !== this.known?.join("\n")) {
@@ -123,11 +119,8 @@ export class Filters {
     this.tag.value = filters.tag ?? "";
     this.marked.value = { true: "1", false: "0" }[String(filters.marked)] ?? "";
     this.markedField.hidden = listed;
-    this.plainField.hidden = listed;
     this.hidden.checked = Boolean(filters.hidden);
-    this.plain.checked = plain;
-    const given = Object.keys(filters).filter((name) => name !== "album");
-    const active = given.length + (plain ? 1 : 0);
+    const active = Object.keys(filters).filter((name) => name !== "album").length;
     this.toggle.classList.toggle("active", active > 0);
     /** @type {ChildNode} */ (this.toggle.lastChild).textContent = active ? `Filters (${active})` : "Filters";
     if (active) this.open(true);

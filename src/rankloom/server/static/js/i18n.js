@@ -1,24 +1,38 @@
-// The page in the reader's language. A message is its English text; files of messages translate it.
+// The page in the reader's language. A message is its English text; files of messages translate it. The texts
+// of index.html itself are translated by the server, which also says in `lang` which language it chose.
 
-/** The languages with a file of messages beside English, which needs none. */
-export const LANGUAGES = ["en", "de", "fr", "es", "zh"];
+/** The languages by their own names; English needs no file of messages. @type {Record<string, string>} */
+export const LANGUAGES = { en: "English", de: "Deutsch", fr: "Français", es: "Español", zh: "中文" };
+
+const COOKIE = "language";
+const YEAR = 365 * 24 * 3600;
+
+/** @param {string} name */
+const bare = (name) => name.toLowerCase().split("-")[0];
 
 /** The first wanted language that there is; English where none is. @param {readonly string[]} wanted */
 export function choose(wanted) {
-  const names = wanted.map((name) => name.toLowerCase().split("-")[0]);
-  return names.find((name) => LANGUAGES.includes(name)) ?? "en";
+  return wanted.map(bare).find((name) => Object.hasOwn(LANGUAGES, name)) ?? "en";
 }
 
-/** @returns {readonly string[]} */
-function wanted() {
-  const chosen = globalThis.localStorage?.getItem("language");
-  return [...(chosen ? [chosen] : []), ...(globalThis.navigator?.languages ?? [])];
-}
+/** @type {readonly string[]} */
+const spoken = globalThis.navigator?.languages ?? [];
 
-export const language = choose(wanted());
+export const language = choose([globalThis.document?.documentElement.lang ?? "en", ...spoken]);
 
 /** How dates and numbers are written: the browser's way where it speaks the page's language. */
-export const locale = wanted().find((name) => choose([name]) === language) ?? language;
+export const locale = spoken.find((name) => bare(name) === language) ?? language;
+
+/** What the reader chose; empty as the browser has it. */
+export function chosenLanguage() {
+  return new RegExp(`(?:^|; )${COOKIE}=(\\w+)`).exec(document.cookie)?.[1] ?? "";
+}
+
+/** Read the page in another language from now on; empty as the browser has it. @param {string} name */
+export function speak(name) {
+  document.cookie = `${COOKIE}=${name}; Path=/; SameSite=Strict; Max-Age=${name ? YEAR : 0}`;
+  location.reload();
+}
 
 /** @type {Record<string, string>} */
 const messages = Object.assign(Object.create(null), language === "en" ? {} : await load(language));

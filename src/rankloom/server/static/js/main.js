@@ -13,6 +13,8 @@ import { toAddress } from "./query.js";
 import { begin } from "./session.js";
 import { makeTheme } from "./theme.js";
 
+/** @import { Session } from "./types.js" */
+
 const TABS = ["search", "albums", "learning", "models", "collection"];
 const WIDE = 1100; // pixels from which the panel has a column of its own
 
@@ -23,7 +25,7 @@ makeBanner(() => app?.outbox.size ?? 0);
 try {
   const session = await begin();
   const { folders } = await api.collection();
-  run(session.read_only, folders);
+  run(session, folders);
 } catch (error) {
   put($("message"), h("div", { class: "notice bad", role: "alert" },
     h("h2", {}, t("The page could not start")), h("p", {}, messageOf(error))));
@@ -35,9 +37,10 @@ function currentTab() {
   return TABS.includes(tab) ? tab : "search";
 }
 
-/** @param {boolean} readOnly @param {string[]} folders */
-function run(readOnly, folders) {
-  const started = new App(readOnly, folders, openTab);
+/** @param {Session} session @param {string[]} folders */
+function run(session, folders) {
+  const readOnly = session.read_only;
+  const started = new App(session, folders, openTab);
   const { store, search, marking, grid, panel } = started;
   app = started;
   const setFolders = (/** @type {string[]} */ names) => store.update({ folders: names });
@@ -86,6 +89,7 @@ function run(readOnly, folders) {
   document.body.dataset.ready = "yes";
   const part = localStorage.getItem("panel");
   if (part && innerWidth > WIDE && store.state.query.text) panel.show(part);
+  if (session.demo && !readOnly) started.tour.begin();
 }
 
 /** @param {(tab: string) => void} openTab */

@@ -1,7 +1,7 @@
 // Marking: what people say about results. It changes the store and draws nothing.
 
 import { t, tn } from "./i18n.js";
-import { asked, forServer, isList } from "./query.js";
+import { forServer, isList } from "./query.js";
 
 /** @import { Api, Hit, Mark, Speech, State, Store } from "./types.js" */
 
@@ -155,5 +155,8 @@ export class Marking {
   }
 
   /** Results that would teach the most. */
-  suggest() { return this.api.suggest({ ...asked(this.store.state), n: 5 }); }
+  suggest() {
+    const { query, plain } = this.store.state;
+    return this.api.suggest({ query: forServer(query), diffusion: !plain, n: 5 });
+  }
 }

@@ -2,7 +2,7 @@
 
 import { locale, t, tn } from "./i18n.js";
 
-/** @import { Asked, Example, Listed, Query, Sort } from "./types.js" */
+/** @import { Asked, Example, Listed, Options, Query, Sort } from "./types.js" */
 
 export const WEIGHTS = [0.25, 0.5, 1, 2, 4];
 const MOST_EXAMPLES = 20;
@@ -129,8 +129,27 @@ export function forServer(query) {
   };
 }
 
-/** What every request about scores says. @param {{ query: Query, plain: boolean }} state @returns {Asked} */
-export const asked = ({ query, plain }) => ({ query: forServer(query), diffusion: !plain });
+/**
+ * What every request about scores says; options that are as usual are left out.
+ * @param {{ query: Query, plain: boolean, options: Options }} state
+ * @returns {Asked}
+ */
+export function asked({ query, plain, options: { collapse, method } }) {
+  return {
+    query: forServer(query), diffusion: !plain, ...(collapse ? { collapse } : {}),
+    ...(method === "experts" ? {} : { method }),
+  };
+}
+
+/**
+ * What every request about an order says.
+ * @param {{ query: Query, plain: boolean, options: Options }} state
+ * @returns {Asked & { diversity?: number }}
+ */
+export function arranged(state) {
+  const { diversity } = state.options;
+  return { ...asked(state), ...(diversity ? { diversity } : {}) };
+}
 
 /** A query as the server sends it, e.g. a saved one. @param {Partial<Query>} sent @returns {Query} */
 export function fromServer(sent) {
@@ -146,6 +165,28 @@ export function inWords(query) {
   if (query.concept) parts.push(t("the concept {name}", { name: query.concept }));
   if (!parts.length) return filtered(query) ? t("the filters") : t("everything");
   return new Intl.ListFormat(locale).format(parts);
+}
+
+/**
+ * What is typed in two parts: the word at the end, if one ends it, and what is before it.
+ * @param {string} text
+ */
+export function lastWord(text) {
+  const word = /[\p{L}\p{M}\p{N}'’-]*$/u.exec(text)?.[0].replace(/^[-'’]+/, "") ?? "";
+  return { before: text.slice(0, text.length - word.length), word };
+}
+
+/** What is typed with another word at its end. @param {string} text @param {string} word */
+export const withLastWord = (text, word) => lastWord(text).before + word;
+
+/**
+ * What is typed without a name that was chosen from it: all of it, or the word at its end.
+ * @param {string} text
+ * @param {string} name
+ */
+export function withoutName(text, name) {
+  if (name.toLowerCase().includes(text.trim().toLowerCase())) return "";
+  return lastWord(text).before.replace(/[\s"“”-]+$/u, "");
 }
 
 /** A weight between -10 and 10; 1 where the text is none. @param {string | null | undefined} text */

@@ -4,11 +4,11 @@ import { Browse } from "./browse.js";
 import { howMany } from "./format.js";
 import { t, tn } from "./i18n.js";
 import {
-  asked, empty, fromAddress, inWords, isList, rankedBy, toAddress, withExample, withFilter,
+  arranged, empty, forServer, fromAddress, inWords, isList, rankedBy, toAddress, withExample, withFilter,
 } from "./query.js";
 import { moves } from "./rows.js";
 
-/** @import { Answer, Api, Group, Hit, Query, Sort, Speech, State, Store } from "./types.js" */
+/** @import { Answer, Api, Group, Hit, Options, Query, Sort, Speech, State, Store } from "./types.js" */
 
 const FIRST = 200, MORE = 1000;
 const MOST = 10_000;
@@ -49,7 +49,7 @@ export class Search {
         const { answer, groups, hits } = await this.browse.open({ query, sort, keep });
         if (this.isCurrent(number)) this.show(answer, { animate, keep, groups, hits });
       } else {
-        const answer = await this.api.search({ ...this.ranked(), k: FIRST });
+        const answer = await this.first();
         if (this.isCurrent(number)) this.show(answer, { animate, keep, groups: null, hits: answer.hits });
       }
     } catch (error) {
@@ -58,7 +58,14 @@ export class Search {
   }
 
   /** What a ranked search asks for. */
-  ranked() { return { ...asked(this.store.state), order: rankedBy(this.store.state.sort) }; }
+  ranked() { return { ...arranged(this.store.state), order: rankedBy(this.store.state.sort) }; }
+
+  /** The first results; or those of two models in one list, which is all there is of it. */
+  first() {
+    const { query, options: { against } } = this.store.state;
+    if (against === null) return this.api.search({ ...this.ranked(), k: FIRST });
+    return this.api.interleave(forServer(query), against || null, FIRST);
+  }
 
   /** The same again, as something about items has changed; the page stays where it is scrolled to. */
   refresh() { return this.run({ push: false, keep: true }); }
@@ -126,12 +133,14 @@ export class Search {
   /**
    * Change the query, and search. Ranked results and lists have orders of their own.
    * @param {Partial<Query>} patch
-   * @param {{ plain?: boolean, sort?: Sort }} [options]
+   * @param {{ plain?: boolean, sort?: Sort, options?: Options }} [choice]
    */
-  change(patch, { plain = this.store.state.plain, sort } = {}) {
+  change(patch, { plain = this.store.state.plain, options = this.store.state.options, sort } = {}) {
     const { query: before, sort: kept } = this.store.state;
     const query = { ...before, ...patch };
-    this.store.update({ query, plain, sort: sort ?? (isList(query) === isList(before) ? kept : "") });
+    this.store.update({
+      query, plain, options, sort: sort ?? (isList(query) === isList(before) ? kept : ""),
+    });
     return this.run();
   }
 

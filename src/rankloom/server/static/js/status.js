@@ -13,13 +13,18 @@ const ORDERS = {
   uncertain: t("the least certain first"),
 };
 
-/** The line above the results, the title of the window, and the signs that a search is under way. */
-export function makeStatus(/** @type {Store<State>} */ store) {
+/**
+ * The line above the results, the title of the window, and the signs that a search is under way.
+ * @param {Store<State>} store
+ * @param {(text: string) => void} search
+ */
+export function makeStatus(store, search) {
   const view = $("view-search");
   store.watch(["answer", "order"], ({ answer, order, groups, sort }) => {
     view.classList.toggle("by-date", order.byDate);
     const by = groups ? ORDERS[groups[0]?.month ? sort || "newest" : sort] ?? "" : ORDERS[sort] ?? "";
     put($("status"), answer ? [
+      answer.did_you_mean ? meant(answer.did_you_mean, search) : null,
       groups ? h("strong", {}, tn(answer.total, "{n} item", "{n} items"))
         : h("span", { title: tn(answer.total, "{n} result in all", "{n} results in all") },
           h("strong", {}, howMany(answer)), " ", t("in {time}", { time: duration(answer.seconds) })),
@@ -40,6 +45,16 @@ export function makeStatus(/** @type {Store<State>} */ store) {
     const asked = searching && !isEmpty(query);
     document.title = asked ? `${query.text.trim() || t("Pictures")} · Rankloom` : "Rankloom";
   });
+}
+
+/**
+ * The offer to search for words that the collection has.
+ * @param {string} text
+ * @param {(text: string) => void} search
+ */
+function meant(text, search) {
+  return h("button", { type: "button", class: "link meant", onclick: () => search(text) },
+    t("Did you mean “{text}”?", { text }));
 }
 
 /**

@@ -1,5 +1,6 @@
 // The state of the search, in one place: read by every view, changed by named actions only.
 
+import { keptOptions } from "./advanced.js";
 import { empty } from "./query.js";
 
 /** @import { State, Store } from "./types.js" */
@@ -44,8 +45,9 @@ export function createStore(initial) {
  */
 export function initialState(readOnly, folders) {
   return {
-    readOnly, folders, query: empty(), plain: false, sort: "", asked: 0, searching: false, answer: null,
-    error: null, order: { animate: false, keep: false, byDate: false }, hits: [], groups: null,
+    readOnly, folders, query: empty(), plain: false, options: keptOptions(), sort: "", asked: 0,
+    searching: false, answer: null, error: null,
+    order: { animate: false, keep: false, byDate: false }, hits: [], groups: null,
     selected: new Set(), total: 0, grades: new Map(), marks: [], changes: 0, revision: 0,
   };
 }

@@ -2,7 +2,7 @@
 
 import { $, attempt, button, h, iconButton, menu, option, put, toast } from "./dom.js";
 import { t } from "./i18n.js";
-import { asked, forServer, fromServer, inWords, isEmpty, isList } from "./query.js";
+import { arranged, forServer, fromServer, inWords, isEmpty, isList } from "./query.js";
 
 /** @import { Api, Query, SavedSearch, Sort, State, Store } from "./types.js" */
 /** @typedef {(refocus?: boolean) => void} Close */
@@ -16,6 +16,7 @@ const MOST = 10_000;
 /**
  * @param {object} parts
  * @param {{ root: HTMLElement, toggle: HTMLElement }} parts.filters
+ * @param {{ root: HTMLElement, toggle: HTMLElement }} parts.advanced
  * @param {HTMLElement} parts.folders
  * @param {HTMLElement} parts.sort
  * @param {HTMLElement} parts.saved
@@ -23,14 +24,14 @@ const MOST = 10_000;
  * @param {(height: number) => void} parts.resize
  * @param {() => void} parts.togglePanel
  */
-export function makeTools({ filters, folders, sort, saved, exports, resize, togglePanel }) {
+export function makeTools({ filters, advanced, folders, sort, saved, exports, resize, togglePanel }) {
   const panel = button(t("Why & marks"), {
     symbol: "panel", kind: "quiet", id: "panel-toggle", "aria-controls": "panel", "aria-expanded": "false",
     onclick: togglePanel,
   });
-  const row = h("div", { class: "tool-row" }, filters.toggle, folders, saved, exports,
+  const row = h("div", { class: "tool-row" }, filters.toggle, folders, saved, exports, advanced.toggle,
     h("span", { class: "spring" }), sort, sizeChoice(resize), panel);
-  put($("tools"), row, filters.root);
+  put($("tools"), row, filters.root, advanced.root);
 }
 
 /** @type {[Sort, string][]} */
@@ -136,7 +137,7 @@ export function savedMenu(store, api, ask) {
 export function exportMenu(store, api) {
   /** @param {string} what @param {string} format */
   async function save(what, format) {
-    const scope = what === "results" ? { ...asked(store.state), k: MOST } : {};
+    const scope = what === "results" ? { ...arranged(store.state), k: MOST } : {};
     const address = URL.createObjectURL(await api.export({ what, format, ...scope }));
     h("a", { href: address, download: `rankloom-${what}.${format === "trec" ? "txt" : format}` }).click();
     setTimeout(() => URL.revokeObjectURL(address), 10_000);

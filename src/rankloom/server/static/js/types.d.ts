@@ -21,8 +21,16 @@ export interface Query {
   filters: Filters;
 }
 
-/** A query as the server takes and saves it, with the option that every score depends on. */
-export interface Asked { query: Query; diffusion: boolean }
+/** How results are arranged and reranked; `against` is a model to compare with, 0 the weights that follow marks. */
+export interface Options { diversity: number; collapse: boolean; method: string; against: number | null }
+
+/** A query as the server takes and saves it, with the options that every score depends on. */
+export interface Asked { query: Query; diffusion: boolean; collapse?: boolean; method?: string }
+
+/** Which of two models people prefer; null is the weights that follow marks. */
+export interface Preference {
+  first: number | null; second: number | null; wins: number; losses: number; ties: number; verdict: string;
+}
 
 export interface Hit {
   rank: number;
@@ -60,6 +68,8 @@ export interface Answer {
   diffused: boolean;
   learning: boolean;
   literal: number | null;
+  /** The words as the collection spells them, where some are nowhere. */
+  did_you_mean: string | null;
   marks: number;
   seconds: number;
   hits: Hit[];
@@ -168,7 +178,19 @@ export interface SavedSearch { name: string; query: Partial<Query> }
 
 export interface Suggestions { words: { item: number; text: string }[]; items: number[] }
 
-export interface Session { authorized: boolean; read_only: boolean; version: string; collection: string }
+/** What the box offers while somebody types; `id` is of an album, `query` of a saved search. */
+export interface Offer { kind: string; text: string; items?: number; id?: number; query?: Partial<Query> }
+
+export interface Session {
+  authorized: boolean;
+  read_only: boolean;
+  version: string;
+  collection: string;
+  /** The drawn sample collection, which is shown around. */
+  demo: boolean;
+  /** With profiles: how this browser's is called, in short. */
+  profile: string | null;
+}
 
 /** Everything that the views of the search draw. */
 export interface State {
@@ -177,6 +199,7 @@ export interface State {
   query: Query;
   /** Each result by itself, without diffusion. */
   plain: boolean;
+  options: Options;
   sort: Sort;
   /** How many searches were begun. */
   asked: number;
@@ -239,9 +262,11 @@ export interface Api {
   signIn(token: string): Promise<Session>;
   collection(): Promise<CollectionState>;
   suggestions(): Promise<Suggestions>;
+  offers(typed: string): Promise<Offer[]>;
   errors(): Promise<FileError[]>;
   index(): Promise<Job>;
-  search(asked: Asked & { k: number; offset?: number; order?: string }): Promise<Answer>;
+  search(asked: Asked & { k: number; offset?: number; order?: string; diversity?: number }): Promise<Answer>;
+  interleave(query: Query, against: number | null, k: number): Promise<Answer>;
   browse(listed: Listed, offset: number, k: number): Promise<{ total: number; hits: Hit[] }>;
   months(listed: Listed): Promise<{ total: number; groups: Group[] }>;
   browsedItems(listed: Listed, offset: number, k: number): Promise<number[]>;
@@ -262,7 +287,7 @@ export interface Api {
   download(items: number[], what: "files" | "xmp"): Promise<{ key: string; files: number }>;
   explain(asked: Asked & { item: number }): Promise<Explanation>;
   compare(asked: Asked & { a: number; b: number }): Promise<Comparison>;
-  suggest(asked: Asked & { n: number }): Promise<Hit[]>;
+  suggest(asked: { query: Query; diffusion: boolean; n: number }): Promise<Hit[]>;
   marks(query: Query): Promise<Mark[]>;
   export(body: { what: string; format: string } & Partial<Asked> & { k?: number; items?: number[] }):
     Promise<Blob>;
@@ -272,6 +297,7 @@ export interface Api {
   setExperts(body: ExpertsChange): Promise<Weights>;
   curve(): Promise<CurvePoint[]>;
   models(): Promise<Model[]>;
+  preferences(): Promise<Preference[]>;
   train(ranker: string): Promise<Job>;
   useModel(id: number | null): Promise<unknown>;
   concepts(): Promise<Concept[]>;
