@@ -62,6 +62,7 @@ export class Advanced {
       this.set({ against: this.against.value === "" ? null : Number(this.against.value) });
     });
     this.againstField = field(t("Mixed with, to compare by marks"), this.against);
+    this.againstField.hidden = true; // until there is a model
     this.root = h("div", { class: "advanced", id: "advanced" },
       field(t("Variety"), h("span", { class: "variety" }, this.diversity, this.shown)),
       field(t("Reranking by looks"), this.method),

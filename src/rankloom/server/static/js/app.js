@@ -80,7 +80,7 @@ export class App {
     });
     this.tour = new Tour(this.store, {
       search: (text) => { this.showTab(); this.search.ask({ text }); }, reorder: () => this.reorder(),
-      experts: () => this.panel.show("experts"),
+      why: () => this.whyFirst(), experts: () => this.panel.show("experts"),
     });
     this.help = new Help(session, { tour: () => { this.showTab(); this.tour.start(); } });
     this.makeBox();
@@ -244,6 +244,13 @@ export class App {
     if (this.marking.refuseList()) return;
     this.panel.show("why");
     announce(t("Why result {rank} is here: see the panel.", { rank: hit.rank }));
+  }
+
+  /** Why the first result is there that nobody marked. */
+  whyFirst() {
+    const { hits, grades } = this.store.state;
+    this.grid.select(Math.max(0, hits.findIndex((hit) => hit && !grades.has(hit.id))));
+    if (this.grid.hit) this.why(this.grid.hit);
   }
 
   /** The panel follows the current result, but not every step of a fast walk. */

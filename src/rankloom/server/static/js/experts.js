@@ -50,7 +50,8 @@ export class Experts {
       .sort((a, b) => b.size - a.size);
     const largest = Math.max(1e-9, ...groups.map(({ size }) => size));
     const most = 1.5 * Math.max(0.1, ...[...Object.values(weights), ...Object.values(start)].map(Math.abs));
-    const turned = number(100 * Math.min(1, moved), 1);
+    const share = 100 * Math.min(1, moved);
+    const turned = share > 0 && share < 0.1 ? `< ${number(0.1, 1)}` : number(Math.abs(share), 1);
     const reset = () => this.change({ reset: true }, t("All weights are as they were at the start"));
     put(this.root,
       h("p", { class: "hint" }, marks ? tn(marks,

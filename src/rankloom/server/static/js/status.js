@@ -3,7 +3,7 @@
 import { $, button, h, put } from "./dom.js";
 import { duration, howMany, literally } from "./format.js";
 import { t, tn } from "./i18n.js";
-import { isEmpty } from "./query.js";
+import { isEmpty, isList } from "./query.js";
 
 /** @import { State, Store } from "./types.js" */
 
@@ -43,6 +43,7 @@ export function makeStatus(store, search) {
   });
   store.watch(["asked"], ({ searching, query }) => {
     const asked = searching && !isEmpty(query);
+    view.classList.toggle("listing", isList(query)); // at once: what lists do not have must not move others
     document.title = asked ? `${query.text.trim() || t("Pictures")} · Rankloom` : "Rankloom";
   });
 }

@@ -15,12 +15,14 @@ export class Tour {
    * @param {object} actions
    * @param {(text: string) => void} actions.search
    * @param {() => void} actions.reorder
+   * @param {() => void} actions.why shows why a result is where it is
    * @param {() => void} actions.experts shows what the experts learned
    */
-  constructor(store, { search, reorder, experts }) {
+  constructor(store, { search, reorder, why, experts }) {
     this.store = store;
     this.search = search;
     this.reorder = reorder;
+    this.why = why;
     this.experts = experts;
     this.root = $("tour");
     /** 0 where nobody is shown around. */
@@ -77,9 +79,11 @@ export class Tour {
     }
     return [t("It has learned"),
       t("What you marked right is first, and what looks alike moved up: the arrows say how far. "
-        + "Later searches profit, too."),
-      [button(t("What the experts learned"), { kind, onclick: () => { this.end(); this.experts(); } }),
-        button(t("Done"), { kind: "small", onclick: () => this.end() })]];
+        + "Each mark also moves the weights of the experts a little, for all later searches."),
+      [button(t("Why this order"), { kind, onclick: () => { this.end(); this.why(); } }),
+        button(t("What the experts learned"), {
+          kind: "small", onclick: () => { this.end(); this.experts(); },
+        })]];
   }
 
   /** @param {State} state */
