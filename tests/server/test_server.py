@@ -243,6 +243,16 @@ def test_models_are_trained_and_used(own):
     assert [one["ranker"] for one in models] == ["rlr"]
     used = ok(own.post("/api/models/use", json={"id": models[0]["id"]}))["models"]
     assert used[0]["status"] == "in use"
+    mixed = ok(own.post("/api/interleave", json={"query": WORDS, "k": 20}))  # with the weights that follow marks
+    assert len({hit["id"] for hit in mixed["hits"]}) == mixed["total"] == 20
+    assert ok(own.get("/api/models/preferences"))[0]["wins"] == 0
+    marks = [{"item": hit["id"], "grade": 1} for hit in mixed["hits"][:3]]
+    ok(own.post("/api/feedback", json={"query": WORDS, "marks": marks}))
+    (preferred,) = ok(own.get("/api/models/preferences"))
+    assert (preferred["first"], preferred["second"], preferred["verdict"]) == (models[0]["id"], None, "undecided")
+    assert preferred["wins"] + preferred["losses"] + preferred["ties"] == 1
+    same = {"query": WORDS, "against": models[0]["id"]}
+    assert "itself" in refused(own.post("/api/interleave", json=same), 422)
     assert ok(own.post("/api/models/use", json={}))["models"]
     refused(own.post("/api/models/use", json={"id": 77}), 422)
     refused(own.post("/api/models/train", json={"ranker": "oracle"}), 422)
@@ -430,11 +440,36 @@ def test_files_of_the_page_are_compressed_and_kept_by_browsers(web):
     assert web.post(address).status_code == 405
 
 
+def test_the_page_comes_in_the_language_of_its_reader(web):
+    def page(wanted="", cookie=""):
+        headers = {"Accept-Language": wanted, "Cookie": cookie}
+        answer = web.get("/", headers=headers)
+        return answer.text, answer.headers["etag"]
+
+    english, tag = page("ja")
+    assert '<html lang="en">' in english
+    assert "data-t" not in english.replace("data-theme", "")
+    german, other = page("pt, de-AT;q=0.9, en;q=0.8")
+    assert '<html lang="de">' in german
+    assert re.search(r'<link rel="preload" as="fetch" crossorigin href="(/static/\w+/messages/de.json)">', german)
+    assert ">Sammlung</button>" in german
+    assert 'aria-label="Suchwörter"' in german
+    assert "Words to search for" not in german
+    assert other != tag
+    assert page("de", "language=zh")[0].count('<html lang="zh">') == 1
+    assert page("de", "language=../x; a=b")[0] == german
+    assert {"Accept-Language", "Cookie"} <= set(web.get("/").headers["vary"].split(", "))
+    for name in ("manifest.webmanifest", "icons/192.png", "messages/fr.json"):
+        assert web.get(f"/static/{name}").headers["content-type"].split(";")[0] in (
+            "application/manifest+json", "image/png", "application/json",
+        )  # fmt: skip
+
+
 def test_openapi_names_every_call(web):
     paths = ok(web.get("/api/openapi.json"))["paths"]
     expected = (
-        "search feedback prefer undo marks explain compare suggest upload experts collection errors errors/retry "
-        "models models/train models/use curve saved concepts export health metrics items/{item} "
+        "search interleave feedback prefer undo marks explain compare suggest upload experts collection errors "
+        "errors/retry models models/train models/use curve saved concepts export health metrics items/{item} "
         "items/{item}/thumbnail items/{item}/file"
     )
     assert {f"/api/{name}" for name in expected.split()} <= set(paths)

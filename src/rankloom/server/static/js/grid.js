@@ -25,6 +25,9 @@ const AHEAD = 1500;
 const HEAD = 150; // what stands above the results
 const NARROW = 560;
 
+/** How large the reader's letters are, 1 as usual: captions need so much more room. */
+const letterSize = () => parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
+
 export class Grid {
   /**
    * @param {HTMLElement} root
@@ -129,9 +132,9 @@ export class Grid {
     this.width = this.root.clientWidth;
     const { total, answer, groups } = this.store.state;
     const target = this.width < NARROW ? Math.min(this.size, groups ? 110 : 150) : this.size;
-    const before = this.rows, { width } = this;
-    const { rows, height } = groups ? layOutGroups(width ? groups : [], { width, target })
-      : layOut(width ? this.hits : [], { width, target, cutoff: answer?.cutoff ?? null });
+    const before = this.rows, { width } = this, letters = letterSize();
+    const { rows, height } = groups ? layOutGroups(width ? groups : [], { width, target, letters })
+      : layOut(width ? this.hits : [], { width, target, cutoff: answer?.cutoff ?? null, letters });
     this.rows = rows;
     this.height = height;
     this.root.style.setProperty("height", `${height}px`);

@@ -6,10 +6,10 @@ import { date, number, signed } from "./format.js";
 import { locale, t } from "./i18n.js";
 import { jobEnd } from "./jobs.js";
 
-/** @import { Api, Model } from "./types.js" */
+/** @import { Api, Model, Preference } from "./types.js" */
 /**
  * @typedef {object} Parts
- * @property {Pick<Api, "models" | "train" | "useModel" | "collection">} api
+ * @property {Pick<Api, "models" | "preferences" | "train" | "useModel" | "collection">} api
  * @property {boolean} readOnly
  * @property {() => void} changed scores are others now
  */
@@ -34,7 +34,7 @@ const STATUS = { "in use": t("in use"), accepted: t("accepted"), refused: t("ref
 export async function showModels(parts) {
   const root = $("view-models");
   try {
-    const models = await parts.api.models();
+    const [models, preferences] = await Promise.all([parts.api.models(), parts.api.preferences()]);
     const used = models.find(({ status }) => status === "in use");
     put(root,
       h("h2", {}, t("Models")),
@@ -42,7 +42,8 @@ export async function showModels(parts) {
         ? t("Model {id} ranks now, together with what marks after it have taught.", { id: String(used.id) })
         : NO_MODEL),
       parts.readOnly ? null : tools(parts, models.length > 0),
-      models.length ? modelTable(parts, models) : noModels());
+      models.length ? modelTable(parts, models) : noModels(),
+      preferences.length ? preferred(preferences) : null);
   } catch (error) {
     put(root, h("h2", {}, t("Models")), errorLine(error));
   }
@@ -89,6 +90,21 @@ function row(parts, model) {
     h("td", { class: (gain ?? 0) >= 0 ? "good" : "bad" }, gained(model)),
     h("td", {}, h("span", { class: `tag ${status.replace(" ", "-")}` }, STATUS[status] ?? status)),
     h("td", {}, used || parts.readOnly ? null : choose));
+}
+
+/** @param {number | null} id */
+const nameOf = (id) =>
+  (id === null ? t("The weights that follow marks") : t("Model {id}", { id: String(id) }));
+
+/** What marks of mixed lists say. @param {Preference[]} preferences */
+function preferred(preferences) {
+  const lines = preferences.map(({ first, second, wins, losses, ties, verdict }) => {
+    const values = { first: nameOf(first), second: nameOf(second), wins, losses, ties };
+    const better = t("{name} is better", { name: verdict === "first" ? values.first : values.second });
+    return h("li", {}, t("{first} against {second}: {wins} to {losses}, {ties} even.", values), " ",
+      h("strong", {}, verdict === "undecided" ? t("Not decided yet") : better));
+  });
+  return [h("h3", {}, t("Compared by marks of mixed lists")), h("ul", { class: "preferences" }, lines)];
 }
 
 /** @param {Model} model */

@@ -22,9 +22,10 @@ export const ratio = (hit) => !hit ? 1 : Math.max(0.55, Math.min(2.2, (hit.width
 /**
  * The rows of results, with a divider where `cutoff` says that something else begins.
  * @param {Shape[]} hits
- * @param {{ width: number, target: number, cutoff: number | null }} options
+ * @param {{ width: number, target: number, cutoff: number | null, letters?: number }} options where
+ *   `letters` says how large those of the reader are, 1 as usual
  */
-export function layOut(hits, { width, target, cutoff }) {
+export function layOut(hits, { width, target, cutoff, letters = 1 }) {
   /** @type {Row[]} */
   const rows = [];
   let top = 0, first = 0, ratios = 0;
@@ -37,14 +38,14 @@ export function layOut(hits, { width, target, cutoff }) {
   const close = (end, full) => {
     const space = width - GAP * (end - first - 1);
     const picture = Math.round(full ? space / ratios : Math.min(target, space / ratios));
-    push(picture + CAPTION, { picture, first, end });
+    push(picture + Math.round(CAPTION * letters), { picture, first, end });
     first = end;
     ratios = 0;
   };
   hits.forEach((hit, index) => {
     if (index === cutoff && index > 0) {
       if (index > first) close(index, false);
-      push(DIVIDER, { picture: 0, first: index, end: index, title: ENDED });
+      push(DIVIDER * letters, { picture: 0, first: index, end: index, title: ENDED });
     }
     ratios += ratio(hit);
     if (ratios * target + GAP * (index - first) >= width) close(index + 1, true);
@@ -57,9 +58,9 @@ export function layOut(hits, { width, target, cutoff }) {
  * The rows of a listing: squares below the names of their months; short months share a row. How many items
  * each has is all that must be known.
  * @param {Group[]} groups
- * @param {{ width: number, target: number }} options
+ * @param {{ width: number, target: number, letters?: number }} options as of `layOut`
  */
-export function layOutGroups(groups, { width, target }) {
+export function layOutGroups(groups, { width, target, letters = 1 }) {
   /** @type {Row[]} */
   const rows = [];
   const columns = Math.max(3, Math.floor((width + SQUARE_GAP) / (target + SQUARE_GAP)));
@@ -68,8 +69,8 @@ export function layOutGroups(groups, { width, target }) {
   /** @param {{ month: string, column: number }[]} months @param {number} size */
   const push = (months, size) => {
     if (groups.length > 1 || months[0].month) {
-      rows.push({ top, height: MONTH, picture, first, end: first, months });
-      top += MONTH;
+      rows.push({ top, height: MONTH * letters, picture, first, end: first, months });
+      top += MONTH * letters;
     }
     for (const last = first + size; first < last;) {
       const end = Math.min(first + columns, last);
