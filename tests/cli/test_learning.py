@@ -2,6 +2,8 @@
 
 import csv
 import json
+import os
+import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -533,6 +535,20 @@ def test_simulated_users_are_those_of_python(original, pictures, tmp_path):
 
 
 # The demonstration ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_a_demo_ends_by_itself_only_where_there_is_no_terminal():
+    asked = [sys.executable, "-c", "from rankloom.cli.demo import _attended; print(_attended())"]
+    nowhere = {"stdin": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True, "check": True}
+    assert subprocess.run(asked, stdout=subprocess.PIPE, **nowhere).stdout == "False\n"
+    terminal, other = pty.openpty()
+    try:
+        subprocess.run(asked, stdout=other, **nowhere)
+        assert os.read(terminal, 100).strip() == b"True"
+    finally:
+        os.close(terminal)
+        os.close(other)
 
 
 @pytest.mark.slow

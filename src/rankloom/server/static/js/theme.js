@@ -8,6 +8,17 @@ const NAMES = {
   system: t("Colours: as the system"), light: t("Colours: light"), dark: t("Colours: dark"),
 };
 
+/** The paper of base.css. @type {Record<string, string>} */
+const PAPER = { light: "#faf9f7", dark: "#131316" };
+
+/** The frame of an installed page has the colour of its paper. @param {string} name */
+function colorFrame(name) {
+  for (const meta of document.querySelectorAll('meta[name="theme-color"]')) {
+    const own = meta.getAttribute("media")?.includes("dark") ? "dark" : "light";
+    meta.setAttribute("content", PAPER[name] ?? PAPER[own]);
+  }
+}
+
 export function makeTheme() {
   const toggle = $("theme");
   const current = () => {
@@ -19,6 +30,7 @@ export function makeTheme() {
     else document.documentElement.dataset.theme = name;
     toggle.setAttribute("aria-label", NAMES[name]);
     toggle.title = NAMES[name];
+    colorFrame(name);
     localStorage.setItem("theme", name);
   };
   set(current());
