@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel
 
 from rankloom.collection.albums import albums
 from rankloom.collection.concepts import stored_concepts
-from rankloom.collection.contents import Counters, counters
+from rankloom.collection.contents import counters
+from rankloom.collection.lagging import Lagging
 from rankloom.collection.organizing import tag_counts
 from rankloom.collection.people import named_people
 from rankloom.collection.vocabulary import CollectionWords
@@ -35,11 +36,15 @@ class Suggestion(BaseModel):
 
 
 class _Names(NamedTuple):
-    """The names of a kind: by how they begin, what is known of each, and the state in which they were read."""
+    """The names of a kind: by how they begin, and what is known of each."""
 
-    state: object
     prefixes: PrefixIndex
     known: Mapping[str, Suggestion]
+
+    @classmethod
+    def of(cls, found: list[Suggestion]) -> _Names:
+        known = {suggestion.text: suggestion for suggestion in found}
+        return cls(PrefixIndex({text: float(one.items or 0) for text, one in known.items()}), known)
 
 
 class Suggestions:
@@ -53,7 +58,11 @@ class Suggestions:
 
     def __init__(self, context: Context, words: CollectionWords):
         self._context, self._words = context, words
-        self._names: dict[Kind, _Names] = {}
+        self._tagged = Lagging(lambda: _Names.of(self._tags()))
+        self._known_people = Lagging(lambda: _Names.of(self._people()))
+        self._trained = Lagging(lambda: _Names.of(self._concepts()))
+        self._listed = Lagging(lambda: _Names.of(self._folders()))
+        self._collected = Lagging(lambda: _Names.of(self._albums()))
 
     def starting(self, typed: str, user: str) -> list[Suggestion]:
         """What begins with the last word that was typed, and names that begin with all of it."""
@@ -74,20 +83,11 @@ class Suggestions:
 
     def _all_names(self, user: str) -> list[_Names]:
         now = counters(self._context.collection)
-        kinds: dict[Kind, tuple[Callable[[Counters], object], Callable[[], list[Suggestion]]]] = {
-            "tag": (lambda count: count.contents, self._tags),
-            "person": (lambda count: count.contents, self._people),
-            "concept": (lambda count: count.contents, self._concepts),
-            "folder": (lambda count: (count.files, count.contents), self._folders),
-            "album": (lambda count: count.organizing, self._albums),
-        }
-        names = []
-        for kind, (state, read) in kinds.items():
-            kept = self._names.get(kind)
-            if kept is None or kept.state != state(now):
-                kept = self._names[kind] = _named(state(now), read())
-            names.append(kept)
-        return [*names, _named(None, self._saved(user))]
+        return [
+            self._tagged.current(now.contents), self._known_people.current(now.contents),
+            self._trained.current(now.contents), self._listed.current((now.files, now.contents)),
+            self._collected.current((now.organizing, now.contents)), _Names.of(self._saved(user)),
+        ]  # fmt: skip
 
     def _tags(self) -> list[Suggestion]:
         return [Suggestion(kind="tag", text=tag, items=size) for tag, size in tag_counts(self._context.collection)]
@@ -111,8 +111,3 @@ class Suggestions:
             Suggestion(kind="saved", text=search.name, query=self._context.query_json(search.query))
             for search in self._context.engine.saved(user)
         ]
-
-
-def _named(state: object, found: list[Suggestion]) -> _Names:
-    known = {suggestion.text: suggestion for suggestion in found}
-    return _Names(state, PrefixIndex({text: float(one.items or 0) for text, one in known.items()}), known)

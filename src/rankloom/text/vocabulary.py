@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,18 +20,10 @@ SHORTEST, LONGEST = 2, 40  # characters of a word
 SHORTEST_CORRECTED = 4
 TWO_WRONG = 8  # from so many letters on, two may be wrong
 _LETTER_BITS = 64
+TEXTS_AT_ONCE = 1000
 
 _BETWEEN = re.compile(r"[\s/\\_.-]+")
 _WORDS = re.compile(r"[^\W\d_]+(?:['’\-][^\W\d_]+)*")
-
-
-def words_of(text: str) -> list[str]:
-    """The words of a text in small letters, as they are written.
-
-    >>> words_of("L'été à Saint-Malo, 2024: IMG_1234 o")
-    ["l'été", 'saint-malo', 'img']
-    """
-    return [word for word in _WORDS.findall(text.lower()) if SHORTEST <= len(word) <= LONGEST]
 
 
 def found_words(text: str, begin: int = 0, end: int | None = None) -> Iterator[re.Match[str]]:
@@ -104,12 +97,17 @@ class Vocabulary(PrefixIndex):
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> Vocabulary:
-        """The words of texts that say something."""
+        """The words of texts that say something.
+
+        >>> Vocabulary.of(["L'été à Saint-Malo, 2024", "IMG_1234: a café"]).texts
+        ["l'été", 'saint-malo', 'img', 'café']
+        """
         counts: Counter[str] = Counter()
-        for text in texts:
-            counts.update(words_of(text))
+        rest = iter(texts)
+        while several := [*islice(rest, TEXTS_AT_ONCE)]:
+            counts.update(_WORDS.findall("\n".join(several).lower()))
         nothing = sure_stop_words()
-        return cls({word: count for word, count in counts.items() if fold(word) not in nothing})
+        return cls({word: n for word, n in counts.items() if _is_word(word) and fold(word) not in nothing})
 
     def __len__(self) -> int:
         """How many words there are."""
@@ -156,6 +154,10 @@ class Vocabulary(PrefixIndex):
             for length, keys in by_length.items()
             if length
         }
+
+
+def _is_word(text: str) -> bool:
+    return SHORTEST <= len(text) <= LONGEST
 
 
 def _beginnings(text: str) -> list[str]:
