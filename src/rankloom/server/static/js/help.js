@@ -1,7 +1,9 @@
 // The sheet of help and settings: how to search, which keys there are, the language.
 
 import { $, button, h, option, put } from "./dom.js";
+import { table } from "./format.js";
 import { chosenLanguage, LANGUAGES, speak, t } from "./i18n.js";
+import { lettersOff } from "./keys.js";
 
 /** @import { Session } from "./types.js" */
 
@@ -12,19 +14,21 @@ const WAYS = [
   [t("-dog"), t("nothing that has this word")],
 ];
 const KEYS = [
-  [t("Arrows"), t("move over the results")], ["R +", t("right")], ["W −", t("wrong")],
+  ["Arrows", t("move over the results")], ["R or +", t("right")], ["W or −", t("wrong")],
   ["U", t("undo the last mark")], ["N", t("show the new order")], ["S", t("more like this")],
-  [t("O Enter"), t("open; again, close")], ["E", t("why here")], ["M", t("marks")],
-  ["/", t("go to the search box")], [t("Alt+Down"), t("in the box: suggestions")], ["?", t("this help")],
-  ["T", t("in an opened result: show its text")], ["F", t("and its faces")],
-  [t("Space"), t("select")], [t("Shift+Arrows"), t("select a stretch")],
-  [t("Ctrl+A"), t("select everything")],
-  ["0 … 5", t("stars")], ["K", t("tag")], ["L", t("add to an album")], ["H", t("hide")],
-  [t("Escape"), t("close what is open, or select nothing")],
+  ["O or Enter", t("open; again, close")], ["E", t("why here")], ["M", t("marks")],
+  ["/", t("go to the search box")], ["Alt+Down", t("in the box: suggestions")], ["?", t("this help")],
+  ["Space", t("select")], ["Shift+Arrows", t("select a stretch")], ["Ctrl+A", t("select everything")],
+  ["0 to 5", t("stars")], ["K", t("tag")], ["L", t("add to an album")], ["H", t("hide")],
+  ["Escape", t("close what is open, or select nothing")],
 ];
-
-/** Whether single letters are no keys. */
-export const lettersOff = () => localStorage.getItem("keys") === "off";
+const OPENED = [["T", t("show its text")], ["F", t("show its faces")]];
+const WORDS = table({ or: t(" or "), to: t(" to ") });
+/** Keys that are called by words. */
+const NAMES = table({
+  Arrows: t("Arrows"), Space: t("Space"), Escape: t("Escape"), Enter: t("Enter"), "Alt+Down": t("Alt+Down"),
+  "Shift+Arrows": t("Shift+Arrows"), "Ctrl+A": t("Ctrl+A"),
+});
 
 export class Help {
   /** @param {Session} session @param {{ tour: () => void }} actions */
@@ -44,9 +48,11 @@ export class Help {
       session.profile ? h("p", { class: "hint" },
         t("This browser has marks and saved searches of its own: profile {name}.",
           { name: session.profile })) : null,
-      h("h3", {}, t("Ways to search")), list("ways", WAYS),
+      h("h3", {}, t("Ways to search")),
+      list("ways", WAYS.map(([example, what]) => [h("kbd", {}, example), what])),
       h("p", { class: "muted" }, t("A minus on a picture means: not like this.")),
-      h("h3", {}, t("Keys")), list("keys", KEYS),
+      h("h3", {}, t("Keys")), list("keys", KEYS.map(named)),
+      h("h3", {}, t("In an opened result")), list("keys", OPENED.map(named)),
       h("div", { class: "buttons" }, button(t("Close"), { kind: "primary", onclick: close }),
         session.demo ? button(t("Show me around"), { onclick: () => { close(); this.tour(); } }) : null));
     dialog.showModal();
@@ -67,10 +73,12 @@ function settings() {
     h("label", { class: "check" }, letters, t("Single letters work as keys")));
 }
 
-/** @param {string} kind @param {string[][]} entries */
+/** Keys by their names. @param {string[]} entry */
+const named = ([keys, what]) =>
+  [keys.split(" ").map((key) => WORDS[key] ?? h("kbd", {}, NAMES[key] ?? key)), what];
+
+/** @param {string} kind @param {any[][]} entries */
 function list(kind, entries) {
-  /** @param {string} keys */
-  const signs = (keys) => (kind === "keys" ? keys.split(" ") : [keys]).map((key) => h("kbd", {}, key));
   return h("dl", { class: kind },
-    entries.map(([keys, what]) => h("div", {}, h("dt", {}, signs(keys)), h("dd", {}, what))));
+    entries.map(([sign, what]) => h("div", {}, h("dt", {}, sign), h("dd", {}, what))));
 }

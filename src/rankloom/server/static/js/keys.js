@@ -1,7 +1,9 @@
 // The keys. Single letters act only where nobody types.
 
 import { table } from "./format.js";
-import { lettersOff } from "./help.js";
+
+/** Whether single letters are no keys: some people speak to their browser. */
+export const lettersOff = () => localStorage.getItem("keys") === "off";
 
 /**
  * @param {object} actions
