@@ -13,6 +13,7 @@ import numpy as np
 
 from benchmarks.harness import Bar, at_least, at_most, many, seconds
 from rankloom.text import TextIndex, tokenize
+from rankloom.text.vocabulary import Vocabulary
 
 TITLE = "Text search"
 N = 200_000
@@ -58,7 +59,7 @@ def run() -> list[Bar]:
         taken = seconds(lambda query=query: ranked(index, query))[0]
         bars.append(reported(f"{name}, ours", f"{taken * 1e3:.3g} ms"))
     bars.append(reported(f"build, {N:,} captions: FTS5, ours", f"{peer_build:.3g} s, {build:.3g} s"))
-    return bars + changes(index, captions) + files(index)
+    return bars + changes(index, captions) + files(index) + suggestions()
 
 
 def reported(what: str, figure: str) -> Bar:
@@ -138,4 +139,21 @@ def files(index: TextIndex) -> list[Bar]:
     return [
         reported("save, load", f"{save:.3g} s, {load:.3g} s"),
         reported("file, memory of the arrays", f"{size / 1e6:.3g} MB, {index.nbytes / 1e6:.3g} MB"),
+    ]
+
+
+def suggestions() -> list[Bar]:
+    """What a search box asks with every letter, and once for a misspelled word, over many different words."""
+    rng = np.random.default_rng(0)
+    letters = np.array(list("etaoinshrdlucmfwypvbgk"))
+    drawn = ["".join(rng.choice(letters, size)) for size in rng.integers(4, 12, 150_000)]
+    words = Vocabulary({word: place + 1 for place, word in enumerate(drawn)})
+    words.near(drawn[0])  # what is made once
+    letter, misspelled = seconds(
+        many(lambda: [words.starting(prefix, 6) for prefix in ("e", "sh", "tao", "zz")], 10),
+        lambda: [words.near(word) for word in ("lighthose", "shrdlucm", "etaoinshrd")],
+    )
+    return [
+        at_most("-", f"a letter in the box, over {len(words):,} words", letter / 40 * 1e3, 2, " ms"),
+        at_most("-", "a misspelled word, over the same", misspelled / 3 * 1e3, 50, " ms"),
     ]
