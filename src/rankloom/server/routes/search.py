@@ -7,7 +7,8 @@ from dataclasses import replace
 from time import perf_counter
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Request, Response
+from fastapi import Query as Parameter
 
 from rankloom.collection.vocabulary import CollectionWords
 from rankloom.engine import Results, SearchOptions
@@ -62,7 +63,7 @@ def search_routes(context: Context) -> APIRouter:
     @router.get("/suggest", response_model_exclude_none=True)
     async def offers(
         request: Request,
-        prefix: Annotated[str, Query(max_length=LONGEST_TYPED, description="What was typed so far.")] = "",
+        prefix: Annotated[str, Parameter(max_length=LONGEST_TYPED, description="What was typed so far.")] = "",
     ) -> list[Suggestion]:
         """Words, tags, people, concepts, folders, albums and saved searches that begin so."""
         return await work.search(suggestions.starting, prefix, user_of(request))
