@@ -47,7 +47,7 @@ export class Advanced {
     this.store = store;
     this.change = change;
     this.models = models;
-    this.shown = h("output", {});
+    this.shown = h("span", { "aria-hidden": "true" }); // the slider says it, too
     this.diversity = this.slider();
     this.collapse = h("input", {
       type: "checkbox", onchange: () => this.set({ collapse: this.collapse.checked }),
