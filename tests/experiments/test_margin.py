@@ -24,7 +24,7 @@ def test_rows_of_the_table_are_those_of_rankers_of_single_queries(report):
     data = paper.generated(4, 120)
     for place, query in enumerate(np.unique(data.train.qid)):
         rows, tests = data.train.qid == query, data.test.qid == query
-        ranker = make_ranker("rlr").fit(data.train.X[rows], data.train.y[rows])
+        ranker = make_ranker("rlr", **report.params["RLR"]).fit(data.train.X[rows], data.train.y[rows])
         order = np.argsort(-ranker.predict(data.test.X[tests]), kind="stable")
         hits = np.flatnonzero(data.test.y[tests][order]) + 1
         expected = np.mean(np.arange(1, len(hits) + 1) / hits)

@@ -49,7 +49,7 @@ def rlr(
 
         with TemporaryDirectory() as scratch, file_progress() as update:
             multimodal = captioned(data, cache or scratch, n_queries=wanted, random_state=seed, progress=update)
-    with progress(2 * len(paper.METHODS), "learning") as advance:
+    with progress(3 * len(paper.METHODS), "learning") as advance:
         report = paper.run(multimodal, progress=advance)
     if output is not None:
         write_json(report.to_dict(), output)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from time import process_time
 from typing import Any
 
@@ -18,9 +19,10 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from rankloom.core import FloatArray, IntArray, RankingData
 from rankloom.datasets import make_ranking
-from rankloom.evaluation.metrics import Comparison, evaluate_queries
+from rankloom.evaluation.metrics import Comparison, evaluate, evaluate_queries
 from rankloom.evaluation.significance import compare_values
 from rankloom.experiments.papers import Finding
+from rankloom.model_selection.selection import GRIDS
 from rankloom.rankers import LinearRanker, Ranker, make_ranker
 from rankloom.rankers.per_query import fit_per_query
 from rankloom.rankers.theory import pairwise_risk_bounds, rank_consistency
@@ -82,7 +84,7 @@ class MarginReport:
 
     Attributes
     ----------
-    per_query, pooled : results by method.
+    per_query, pooled : results by method. params : those chosen on the development part.
     ordering : features that order all pairs of a query alone, over all queries: those that could be contradicted.
     bounds : of the risk of each query's RLR: how often eq. 3 held, and the mean of upper bound by risk.
     """
@@ -92,6 +94,7 @@ class MarginReport:
     n_features: int
     per_query: dict[str, MethodResult] = field(default_factory=dict)
     pooled: dict[str, MethodResult] = field(default_factory=dict)
+    params: dict[str, dict[str, Any]] = field(default_factory=dict)
     ordering: int = 0
     bounds_held: int = 0
     bounds_ratio: float = float("nan")
@@ -118,6 +121,7 @@ class MarginReport:
             "name": self.name,
             "queries": self.n_queries,
             "features": self.n_features,
+            "params": self.params,
             "per_query": plain(self.per_query),
             "pooled": plain(self.pooled),
             "tests": self.comparison().to_dict(),
@@ -140,7 +144,10 @@ def run(
     train = data.train
     report = MarginReport(data.name, len(np.unique(train.qid)), train.X.shape[1])
     for name in methods:
-        ranker = make_ranker(METHODS[name])
+        progress(f"{name}, parameters")
+        params = _chosen(METHODS[name], train)
+        report.params[name] = params
+        ranker = make_ranker(METHODS[name], **params)
         ranker.fit(train.X[:50], train.y[:50], qid=train.qid[:50])  # compiled before the clock runs
         progress(f"{name}, per query")
         began = process_time()
@@ -161,6 +168,22 @@ def run(
         if name == "RLR":
             _theory(report, each.rankers, train)
     return report
+
+
+def _chosen(name: str, train: RankingData) -> dict[str, Any]:
+    """The parameters that are best where rankers of single queries learn from half of the development part."""
+    half = np.arange(len(train)) % 2 == 0
+    learn, judge = train.take(half), train.take(~half)
+    best, found = {}, -np.inf
+    for point in product(*GRIDS.get(name, {}).values()):
+        params = dict(zip(GRIDS.get(name, {}), point, strict=True))
+        each = fit_per_query(make_ranker(name, **params), learn.X, learn.y, learn.qid, min_positives=1)
+        known = np.isin(judge.qid, np.array([*each.rankers]))
+        scores = each.predict(judge.X[known], judge.qid[known])
+        value = evaluate(judge.y[known], scores, judge.qid[known], ["AP"])["AP"]
+        if value > found:
+            best, found = params, value
+    return best
 
 
 class _Pooled:
