@@ -12,12 +12,14 @@ from fastapi import Path as InPath
 from rankloom.collection.albums import albums_of
 from rankloom.collection.decoding import picture_reader
 from rankloom.collection.organizing import Notes, notes_of
-from rankloom.collection.overview import boxes_of, cues_of, files_of, indexed_roots, shots_of
+from rankloom.collection.originals import GONE, open_indexed, open_original
+from rankloom.collection.overview import boxes_of, cues_of, files_of, shots_of
 from rankloom.collection.pictures import record_upload
+from rankloom.collection.query import check_region
 from rankloom.media import MediaError
 from rankloom.server.context import Context
 from rankloom.server.errors import Refused
-from rankloom.server.files import OpenedFileResponse, open_indexed
+from rankloom.server.files import OpenedFileResponse
 from rankloom.server.guard import visitor_of
 
 VIEW_SIDE = 1600
@@ -157,11 +159,10 @@ def _details(context: Context, number: int) -> dict[str, Any]:
 
 def _file(context: Context, number: int) -> tuple[str, BinaryIO]:
     """The name of a file of an item, and the file: a path of the database, never one of a request."""
-    roots = indexed_roots(context.collection)
-    for indexed in files_of(context.collection, number):
-        if (file := open_indexed(indexed, roots)) is not None:
-            return os.path.basename(indexed.path), file
-    raise Refused(404, "its file is gone, or not as it was indexed; bring the collection up to date: rankloom index")
+    original = open_original(context.collection, number)
+    if original is None:
+        raise Refused(404, GONE)
+    return os.path.basename(original.path), original.file
 
 
 def _file_response(context: Context, number: int, headers: dict[str, str]) -> Response:
@@ -191,8 +192,7 @@ def _view(context: Context, number: int) -> bytes:
 def _region(text: str) -> tuple[float, float, float, float]:
     try:
         left, top, right, bottom = (float(part) for part in text.split(","))
+        check_region((left, top, right, bottom))
     except ValueError:
         raise Refused(422, "region: left,top,right,bottom from 0 to 1") from None
-    if not (0 <= left < right <= 1 and 0 <= top < bottom <= 1):
-        raise Refused(422, "region: left,top,right,bottom from 0 to 1")
     return left, top, right, bottom
