@@ -16,8 +16,10 @@ from rankloom.collection.originals import GONE, open_indexed, open_original
 from rankloom.collection.overview import boxes_of, cues_of, files_of, shots_of
 from rankloom.collection.pictures import record_upload
 from rankloom.collection.query import check_region
+from rankloom.descriptors.tags import specific_first
 from rankloom.media import MediaError
 from rankloom.server.context import Context
+from rankloom.server.desktop import asks_from_here
 from rankloom.server.errors import Refused
 from rankloom.server.files import OpenedFileResponse
 from rankloom.server.guard import visitor_of
@@ -65,9 +67,12 @@ def media_routes(context: Context) -> APIRouter:
     work = context.work
 
     @router.get("/items/{item}")
-    async def details(item: int = ITEM) -> dict[str, Any]:
-        """All that is known of an item: files, texts, places of text and faces, shots and speech of its video."""
-        return await work.read(_details, context, item)
+    async def details(request: Request, item: int = ITEM) -> dict[str, Any]:
+        """All that is known of an item: files, texts, places of text and faces, shots and speech of its video.
+
+        A browser on the server's own machine is told the whole paths of files.
+        """
+        return await work.read(_details, context, item, asks_from_here(request, context.settings))
 
     @router.get("/items/{item}/thumbnail", response_class=Response)
     async def thumbnail(request: Request, item: int = ITEM, collection: str | None = OF) -> Response:
@@ -136,19 +141,22 @@ def _jpeg(request: Request, headers: dict[str, str], data: bytes) -> Response:
     return Response(data, media_type="image/jpeg", headers=headers)
 
 
-def _details(context: Context, number: int) -> dict[str, Any]:
+def _details(context: Context, number: int, here: bool) -> dict[str, Any]:
     item = context.collection.items([number])[0]
-    roots, files = context.roots(), []
+    roots, files, texts = context.roots(), [], context.collection.texts(number)
     for indexed in files_of(context.collection, number):
         folder, name = os.path.split(indexed.path)
         opened = open_indexed(indexed, roots.values())
-        files.append({"name": name, "folder": context.label(folder, roots), "there": opened is not None})
+        whole = {"path": indexed.path} if here else {}
+        there = opened is not None
+        files.append({"name": name, "folder": context.label(folder, roots), "there": there, **whole})
         if opened is not None:
             opened.close()
     return {
         "id": item.id, "kind": item.kind, "files": files, "start": item.start, "end": item.end, "width": item.width,
         "height": item.height, "taken": item.taken, "faces": item.faces,
-        "texts": [{"text": text, "source": source} for text, source in context.collection.texts(number)],
+        "texts": [{"text": text, "source": source} for text, source in texts],
+        "tags": specific_first([text for text, source in texts if source == "tag"]),
         "shots": [shot._asdict() for shot in shots_of(context.collection, number)],
         "boxes": [box._asdict() for box in boxes_of(context.collection, number)],
         "speech": [cue._asdict() for cue in cues_of(context.collection, number)],
