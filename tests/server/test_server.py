@@ -250,6 +250,7 @@ def test_models_are_trained_and_used(own):
     assert len(curve) == 7
     assert all(0 <= one[kind] <= 1 for one in curve for kind in ("start", "learned"))
     assert all("user" not in one for one in curve)
+    assert [*curve[0]["query"]["examples"][0]] == ["item"]
 
 
 def wait_for(web, name):

@@ -233,10 +233,11 @@ class MarksRequest(StrictModel):
 
 
 class ExplainRequest(Scored):
-    """Why is this item where it is."""
+    """Why is this item where it is; on request also where it stands in what each group of experts says."""
 
     query: QueryModel
     item: ItemId
+    standing: bool = False
 
 
 class CompareRequest(Scored):
