@@ -60,7 +60,7 @@ def opened(own_folder):
 def test_a_file_is_shown_in_its_folder(opened, desktop, tmp_path):
     client, path = opened
     web = client()
-    assert ok(web.get("/api/session"))["reveal"] is True
+    assert ok(web.get("/api/items/1"))["reveal"] is True
     assert ok(web.get("/api/items/1"))["files"][0]["path"] == path
     assert ok(web.post("/api/items/1/reveal")) == {"item": 1}
     command = desktop()
@@ -89,7 +89,7 @@ def test_a_file_is_shown_in_its_folder(opened, desktop, tmp_path):
 def test_others_open_nothing_and_learn_no_path(opened, desktop, elsewhere):
     client, path = opened
     web = client(**elsewhere)
-    assert ok(web.get("/api/session"))["reveal"] is False
+    assert ok(web.get("/api/items/1"))["reveal"] is False
     assert os.path.dirname(path) not in web.get("/api/items/1").text
     line = refused(web.post("/api/items/1/reveal"), 403)
     assert line == "only a browser on the server's own machine can open its folders"
@@ -102,6 +102,6 @@ def test_without_a_desktop_or_with_a_read_only_server(opened, desktop, monkeypat
     monkeypatch.delenv("DISPLAY")
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
     web = client()
-    assert ok(web.get("/api/session"))["reveal"] is False
+    assert ok(web.get("/api/items/1"))["reveal"] is False
     assert refused(web.post("/api/items/1/reveal"), 501) == "this machine has no file manager that could be opened"
     assert desktop() == []

@@ -19,7 +19,7 @@ from rankloom.collection.query import check_region
 from rankloom.descriptors.tags import specific_first
 from rankloom.media import MediaError
 from rankloom.server.context import Context
-from rankloom.server.desktop import asks_from_here
+from rankloom.server.desktop import asks_from_here, has_file_manager
 from rankloom.server.errors import Refused
 from rankloom.server.files import OpenedFileResponse
 from rankloom.server.guard import visitor_of
@@ -70,7 +70,7 @@ def media_routes(context: Context) -> APIRouter:
     async def details(request: Request, item: int = ITEM) -> dict[str, Any]:
         """All that is known of an item: files, texts, places of text and faces, shots and speech of its video.
 
-        A browser on the server's own machine is told the whole paths of files.
+        A browser on the server's own machine is told the whole paths of files, and whether it may `reveal` them.
         """
         return await work.read(_details, context, item, asks_from_here(request, context.settings))
 
@@ -152,8 +152,9 @@ def _details(context: Context, number: int, here: bool) -> dict[str, Any]:
         files.append({"name": name, "folder": context.label(folder, roots), "there": there, **whole})
         if opened is not None:
             opened.close()
+    reveal = here and not context.settings.read_only and has_file_manager()
     return {
-        "id": item.id, "kind": item.kind, "files": files, "start": item.start, "end": item.end, "width": item.width,
+        "id": item.id, "kind": item.kind, "files": files, "reveal": reveal, "start": item.start, "end": item.end, "width": item.width,
         "height": item.height, "taken": item.taken, "faces": item.faces,
         "texts": [{"text": text, "source": source} for text, source in texts],
         "tags": specific_first([text for text, source in texts if source == "tag"]),

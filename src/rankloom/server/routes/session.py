@@ -9,7 +9,6 @@ from fastapi import APIRouter, Request, Response
 from rankloom import __version__
 from rankloom.collection.marks import count_marks
 from rankloom.server.context import Context
-from rankloom.server.desktop import asks_from_here, has_file_manager
 from rankloom.server.errors import Refused
 from rankloom.server.guard import SESSION, USER, cookie, same, session_of, visitor_of
 from rankloom.server.health import DAMAGED, OK, REASONS
@@ -39,8 +38,7 @@ def session_routes(context: Context) -> APIRouter:
     async def session(request: Request) -> dict[str, Any]:
         """Whether this client may ask, and what it may do."""
         token, given = settings.token, request.cookies.get(SESSION, "")
-        known = token is None or same(given, session_of(token, visitor_of(request)))
-        return _session(context, request, known)
+        return _session(context, token is None or same(given, session_of(token, visitor_of(request))))
 
     @router.post("/session")
     async def sign_in(asked: TokenRequest, request: Request, response: Response) -> dict[str, Any]:
@@ -52,16 +50,14 @@ def session_routes(context: Context) -> APIRouter:
             visitor, secure = visitor_of(request), request.url.scheme == "https"
             response.headers.append("Set-Cookie", cookie(USER, visitor, secure))
             response.headers.append("Set-Cookie", cookie(SESSION, session_of(token, visitor), secure))
-        return _session(context, request, known=True)
+        return _session(context, known=True)
 
     return router
 
 
-def _session(context: Context, request: Request, known: bool) -> dict[str, Any]:
-    settings = context.settings
-    reveal = not settings.read_only and asks_from_here(request, settings) and has_file_manager()
-    about = {"read_only": settings.read_only, "version": __version__, "collection": context.id}
-    return {"authorized": known, **about, "reveal": reveal}
+def _session(context: Context, known: bool) -> dict[str, Any]:
+    about = {"read_only": context.settings.read_only, "version": __version__, "collection": context.id}
+    return {"authorized": known, **about}
 
 
 def _metrics(context: Context) -> str:
