@@ -47,8 +47,8 @@ def test_standing_is_that_of_the_columns_of_phi(own, own_folder):
         values = dense[:, columns].mean(axis=1)
         assert group["value"] == pytest.approx(values[item - 1], rel=1e-5)
         others = np.delete(values, item - 1)
-        at_most = np.mean(others <= values[item - 1] + 1e-9), np.mean(others < values[item - 1] - 1e-9)
-        assert at_most[1] - 1e-9 <= group["below"] <= at_most[0] + 1e-9
+        near = np.mean(abs(others - values[item - 1]) < 1e-6)  # rounding may put these on either side
+        assert abs(group["below"] - np.mean(others < values[item - 1])) <= near + 1e-9
         assert (sum(group["counts"]), len(group["counts"])) == (len(others), 20)
         assert group["low"] <= group["value"] <= group["high"]
         assert group["weight"] == pytest.approx(sum(weights.get(phi.names[place], 0.0) for place in columns))

@@ -26,7 +26,7 @@ class GroupStanding(NamedTuple):
     name : the descriptor of the experts; of those that have none, their own name.
     weight : the sum of their weights in the score; None where a score is no weighted sum.
     value : the mean of their values of phi for the item.
-    below : the share of the others that have less; of equal ones half.
+    below : the share of the others that have less.
     low, high : the least and the largest value of all.
     counts : of the others, in bars of equal width from the least value to the largest.
     bar : the number of the bar that holds the item.
@@ -111,7 +111,6 @@ def _group(name: str, phi: FloatArray) -> GroupStanding | None:
     if not high > low:
         return None
     bars = np.minimum((values - low) / (high - low) * BARS, BARS - 1).astype(int)
-    others = values[1:]
-    below = float(np.mean(others < value) + np.mean(others == value) / 2)
+    below = float(np.mean(values[1:] < value))
     counts = tuple(np.bincount(bars[1:], minlength=BARS).tolist())
     return GroupStanding(name, None, float(value), below, low, high, counts, int(bars[0]))

@@ -154,8 +154,8 @@ def _details(context: Context, number: int, here: bool) -> dict[str, Any]:
             opened.close()
     reveal = here and not context.settings.read_only and has_file_manager()
     return {
-        "id": item.id, "kind": item.kind, "files": files, "reveal": reveal, "start": item.start, "end": item.end, "width": item.width,
-        "height": item.height, "taken": item.taken, "faces": item.faces,
+        "id": item.id, "kind": item.kind, "files": files, "reveal": reveal, "start": item.start, "end": item.end,
+        "width": item.width, "height": item.height, "taken": item.taken, "faces": item.faces,
         "texts": [{"text": text, "source": source} for text, source in texts],
         "tags": specific_first([text for text, source in texts if source == "tag"]),
         "shots": [shot._asdict() for shot in shots_of(context.collection, number)],
