@@ -267,9 +267,8 @@ def test_search_with_a_part_of_a_frame(opened):  # noqa: F811
     expect(page.get_by_role("img", name="your picture")).to_be_visible()
 
 
-@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_what_the_experts_say(opened, size):  # noqa: F811
-    page = opened("/?q=sea&x=i5", viewport=size)
+def test_what_the_experts_say(opened):  # noqa: F811
+    page = opened("/?q=sea&x=i5")
     open_result(page)
     page.keyboard.press("g")
     groups = page.locator(".standing li")
@@ -286,9 +285,11 @@ def test_what_the_experts_say(opened, size):  # noqa: F811
     shown = page.evaluate("[...document.querySelectorAll('.standing li')].map((line) => Number(line.dataset.below))")
     assert shown == [group["below"] for group in said["groups"]]
     expect(page.get_by_role("img", name=re.compile("^What it shows: more like the search than"))).to_be_visible()
-    groups.last.scroll_into_view_if_needed()
-    assert Axe().run(page).violations_count == 0
-    keep(page, f"standing-{size['width']}")
+    for size in (DESKTOP, PHONE):
+        page.set_viewport_size(size)
+        groups.last.scroll_into_view_if_needed()
+        assert Axe().run(page).violations_count == 0
+        keep(page, f"standing-{size['width']}")
     page.keyboard.press("ArrowRight")  # it stays open from one result to the next
     until(page, f"document.querySelector('.pane img')?.dataset.item !== '{item}'")
     expect(groups.first).to_be_visible()
@@ -296,28 +297,29 @@ def test_what_the_experts_say(opened, size):  # noqa: F811
     expect(groups).to_have_count(0)
 
 
-@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_labels_of_a_long_curve_do_not_overlap(opened, size):  # noqa: F811
-    page = opened(viewport=size)
+def test_labels_of_a_long_curve_do_not_overlap(opened):  # noqa: F811
+    page = opened()
     points = [{"query": {"text": "sea"}, "marks": 5, "start": 0.5, "learned": 0.3 + i / 3000} for i in range(1000)]
     page.route("**/api/curve", lambda route: route.fulfill(body=json.dumps(points), content_type="application/json"))
     page.click("#tab-learning")
     page.wait_for_selector(".chart text")
-    until(page, "((svg) => svg.viewBox.baseVal.width === svg.clientWidth)(document.querySelector('.chart svg'))")
-    page.locator(".chart").scroll_into_view_if_needed()
-    keep(page, f"learning-long-{size['width']}")
-    boxes = page.evaluate(
-        """[...document.querySelectorAll(".chart text, .chart .axis, .chart .legend span")].map((text) => {
-          const { left, right, top, bottom } = text.getBoundingClientRect();
-          return { left, right, top, bottom, text: text.textContent };
-        })"""
-    )
-    assert {"1", "1,000", "0.25"} <= {box["text"] for box in boxes}
-    frame = page.locator(".chart").bounding_box()
-    for box in boxes:
-        assert frame["x"] <= box["left"] <= box["right"] <= frame["x"] + frame["width"], box
-    for a, b in itertools.combinations(boxes, 2):
-        beside = a["right"] <= b["left"] or b["right"] <= a["left"]
-        assert beside or a["bottom"] <= b["top"] + 1 or b["bottom"] <= a["top"] + 1, (a["text"], b["text"])
-    letters = page.evaluate("document.querySelector('.chart text').getBoundingClientRect().height")
-    assert letters > 10  # legible on a phone, too
+    for size in (DESKTOP, PHONE):
+        page.set_viewport_size(size)
+        until(page, "((svg) => svg.viewBox.baseVal.width === svg.clientWidth)(document.querySelector('.chart svg'))")
+        keep(page, f"learning-long-{size['width']}")
+        boxes = page.evaluate(
+            """[...document.querySelectorAll(".chart text, .chart .axis, .chart .legend span")].map((text) => {
+              const { left, right, top, bottom } = text.getBoundingClientRect();
+              return { left, right, top, bottom, text: text.textContent };
+            })"""
+        )
+        assert {"1", "1,000", "0.25"} <= {box["text"] for box in boxes}
+        frame = page.locator(".chart").bounding_box()
+        assert frame["x"] + frame["width"] <= size["width"]
+        for box in boxes:
+            assert frame["x"] <= box["left"] <= box["right"] <= frame["x"] + frame["width"], box
+        for a, b in itertools.combinations(boxes, 2):
+            beside = a["right"] <= b["left"] or b["right"] <= a["left"]
+            assert beside or a["bottom"] <= b["top"] + 1 or b["bottom"] <= a["top"] + 1, (a["text"], b["text"])
+        letters = page.evaluate("document.querySelector('.chart text').getBoundingClientRect().height")
+        assert letters > 10  # legible on a phone, too

@@ -86,7 +86,7 @@ function showHelp() {
   const list = (keys) => h("dl", { class: "keys" },
     keys.map(([names, what]) => h("div", {}, h("dt", {}, signs(names)), h("dd", {}, what))));
   put(dialog,
-    h("h2", { id: "keys-title" }, t("Keys")), list(KEYS),
+    h("h2", { id: "keys-title", tabindex: "-1", autofocus: true }, t("Keys")), list(KEYS),
     h("h3", {}, t("In an opened result")), list(OPENED),
     h("p", { class: "muted" }, SYNTAX),
     h("label", { class: "check" }, letters, t("Single letters work as keys")),

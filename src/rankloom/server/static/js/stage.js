@@ -2,7 +2,7 @@
 
 import { file, thumbnail, view as viewAddress } from "./addresses.js";
 import { overlay } from "./boxes.js";
-import { announce, button, focusedName, focusNamed, h, iconButton, put } from "./dom.js";
+import { announce, button, focusedName, focusNamed, h, iconButton, put, toast } from "./dom.js";
 import { pathOf } from "./facts.js";
 import { Fingers } from "./fingers.js";
 import { title } from "./format.js";
@@ -16,6 +16,7 @@ import { wantsOriginal, WHOLE, within, zoomed } from "./zoom.js";
 
 const CLOSER = 1.5, TWICE = 2.5; // a step of a key, and of a double click
 const PAN = 80; // pixels
+const HAS_FRAME = 2; // of a player's ready states
 const MOST_PIXELS = 120_000_000; // of an original that a browser is asked to decode
 const GONE = t("It was deleted, moved or changed since it was indexed. "
   + "Look for changes in the tab Collection to bring the collection up to date.");
@@ -97,7 +98,10 @@ export class Stage {
     const { hit } = this;
     if (this.gone) return goneNotice(hit, item);
     if (hit.kind === "shot") return shotPlayer(hit);
-    return h("img", { src: viewAddress(hit.id), alt: title(hit), "data-item": hit.id, draggable: "false" });
+    return h("img", {
+      src: viewAddress(hit.id), alt: title(hit), "data-item": hit.id, draggable: "false",
+      onload: () => this.sharpen(),
+    });
   }
 
   // Closer looks ------------------------------------------------------------------------------------------
@@ -199,6 +203,9 @@ export class Stage {
   /** Begin to choose a part of the picture, or of the frame at which the player stops. */
   pick() {
     if (this.picker || this.gone || !(this.zoomable || (this.video && this.actions.searches()))) return;
+    if (this.video && this.video.readyState < HAS_FRAME) {
+      return toast(t("The video shows no frame yet: try again in a moment."), "bad");
+    }
     this.video?.pause();
     this.picker = new Picker(this.hit, null, (region, settled) => {
       this.searchPart?.toggleAttribute("disabled", false);
