@@ -64,19 +64,31 @@ def show_in_folder(path: str) -> None:
         raise Refused(501, NO_DESKTOP)
 
 
-def _commands(path: str) -> list[list[str]]:
-    """What shows a file, the best first."""
-    if sys.platform == "darwin":
+def _commands(path: str, platform: str = sys.platform) -> list[list[str]]:
+    """What shows a file, the best first; each is run without a shell.
+
+    >>> _commands("/photos/a b.jpg", "darwin"), _commands("C:/photos/a b.jpg", "win32")
+    ([['open', '-R', '/photos/a b.jpg']], [['explorer', '/select,C:/photos/a b.jpg']])
+    """
+    if platform == "darwin":
         return [["open", "-R", path]]
-    if sys.platform == "win32":
+    if platform == "win32":
         return [["explorer", f"/select,{path}"]]
     if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         return []
+    known = (_show_items(path), ["xdg-open", os.path.dirname(path)])
+    return [command for command in known if shutil.which(command[0])]
+
+
+def _show_items(path: str) -> list[str]:
+    """A call of the desktop's file manager over D-Bus. In an address quotes and spaces are encoded.
+
+    >>> _show_items("/photos/it's [1].jpg")[-3:]
+    ['org.freedesktop.FileManager1.ShowItems', "['file:///photos/it%27s%20%5B1%5D.jpg']", '']
+    """
     bus = "org.freedesktop.FileManager1"
     place = ["--session", "--dest", bus, "--object-path", "/org/freedesktop/FileManager1"]
-    # An address has no quotes and no spaces: what is special is encoded.
-    show = ["gdbus", "call", *place, "--method", f"{bus}.ShowItems", f"['{Path(path).as_uri()}']", ""]
-    return [command for command in (show, ["xdg-open", os.path.dirname(path)]) if shutil.which(command[0])]
+    return ["gdbus", "call", *place, "--method", f"{bus}.ShowItems", f"['{Path(path).as_uri()}']", ""]
 
 
 def _run(command: Sequence[str]) -> bool:
