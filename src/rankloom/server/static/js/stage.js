@@ -98,10 +98,14 @@ export class Stage {
     const { hit } = this;
     if (this.gone) return goneNotice(hit, item);
     if (hit.kind === "shot") return shotPlayer(hit);
-    return h("img", {
+    // The small picture is there at once, and stays until the large one is.
+    const background = `url("${thumbnail(hit.id)}") center / contain no-repeat`;
+    const image = h("img", {
       src: viewAddress(hit.id), alt: title(hit), "data-item": hit.id, draggable: "false",
-      onload: () => this.sharpen(),
+      style: { background },
+      onload: () => { image.style.background = ""; this.sharpen(); },
     });
+    return image;
   }
 
   // Closer looks ------------------------------------------------------------------------------------------
