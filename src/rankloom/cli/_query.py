@@ -14,7 +14,7 @@ _OPTIONS = (
     click.option("--like", multiple=True, type=InputFile, help="A picture of what is wanted."),
     click.option("--unlike", multiple=True, type=InputFile, help="A picture of what is not wanted."),
     click.option("--item", "items", multiple=True, type=int, help="An item of the collection as an example."),
-    click.option("--region", help="The part of the picture of --like that counts: left,top,right,bottom from 0 to 1."),
+    click.option("--region", help="The part of --like and --item that counts: left,top,right,bottom from 0 to 1."),
     click.option("--concept", help="A concept that results should show."),
 )
 
@@ -62,7 +62,7 @@ def read_query(
     part = None if region is None else _region(region)
     examples = [Example(path=path, region=part) for path in like]
     examples += [Example(path=path, weight=-1.0) for path in unlike]
-    examples += [Example(item=number) for number in items]
+    examples += [Example(item=number, region=part) for number in items]
     return Query(" ".join(text), tuple(examples), Filters(**filters), concept=concept)
 
 

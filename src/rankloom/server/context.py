@@ -20,7 +20,7 @@ from rankloom.engine import Engine, Explanation, SearchHit
 from rankloom.server.errors import OTHER, Refused
 from rankloom.server.health import Health
 from rankloom.server.metrics import Metrics
-from rankloom.server.schemas import Contribution, FiltersModel, HitModel, MatchedModel, QueryModel
+from rankloom.server.schemas import Contribution, ExampleModel, FiltersModel, HitModel, MatchedModel, QueryModel
 from rankloom.server.settings import ServerSettings
 from rankloom.server.work import Jobs, Work
 
@@ -101,7 +101,7 @@ class Context:
         """A query as the engine takes it."""
         return Query(
             text=model.text,
-            examples=tuple(Example(item=e.item, picture=e.picture, weight=e.weight) for e in model.examples),
+            examples=tuple(_example(example) for example in model.examples),
             filters=self.filters(model.filters),
             text_weight=model.text_weight,
             concept=model.concept,
@@ -179,6 +179,11 @@ class Context:
     def parts(why: Explanation) -> list[dict[str, Any]]:
         """The parts of a score, the largest first; only those of items name one."""
         return [{key: value for key, value in part._asdict().items() if value is not None} for part in why.largest()]
+
+
+def _example(model: ExampleModel) -> Example:
+    left_out = {"region": None} if model.region is None else {"region": tuple(model.region)}
+    return Example(**{**model.model_dump(), **left_out})
 
 
 def _hit_json(hit: SearchHit, shown: str, matched: MatchedModel | None) -> str:

@@ -207,6 +207,8 @@ def _limit(path: str) -> str | None:
     """The rate that limits a call, if any."""
     if path.endswith("/view"):
         return "view"
+    if path.endswith("/reveal"):
+        return "train"  # each opens a window
     if path.startswith("/api/albums"):
         return "search" if path.endswith("/suggestions") else "mark"
     return EXPENSIVE.get(path)

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from rankloom.collection.dates import start_of
 from rankloom.collection.names import LONGEST, check_name
+from rankloom.collection.query import check_region
 from rankloom.engine import SearchOptions
 from rankloom.engine.explanation import Kind
 from rankloom.engine.sorting import Order
@@ -37,6 +38,17 @@ def _name(what: str) -> AfterValidator:
     return AfterValidator(lambda name: check_name(name, what))
 
 
+def _region(region: list[float]) -> list[float]:
+    check_region(region)
+    return region
+
+
+Region = Annotated[
+    list[float], AfterValidator(_region),
+    Field(description="Left, top, right and bottom of the part that counts, as shares of width and height."),
+]  # fmt: skip
+
+
 class StrictModel(BaseModel):
     """What a request holds: nothing else, and no type for another."""
 
@@ -50,10 +62,11 @@ class ErrorBody(BaseModel):
 
 
 class ExampleModel(StrictModel):
-    """A picture that shows what is wanted: an item, or a picture that was uploaded; against it below 0."""
+    """A picture, or a part of it, that shows what is wanted: an item, or one that was uploaded; against it below 0."""
 
     item: ItemId | None = None
     picture: Key | None = None
+    region: Region | None = None
     weight: Weight = 1.0
 
     @model_validator(mode="after")
@@ -220,10 +233,11 @@ class MarksRequest(StrictModel):
 
 
 class ExplainRequest(Scored):
-    """Why is this item where it is."""
+    """Why is this item where it is; on request also where it stands in what each group of experts says."""
 
     query: QueryModel
     item: ItemId
+    standing: bool = False
 
 
 class CompareRequest(Scored):

@@ -14,6 +14,7 @@ const ADDRESSES = [
   "/?q=sea&text=1&plain=1&tab=models",
   "/?stars=4&tag=my+garden&album=12&hidden=1&sort=oldest",
   "/?q=sea&marked=0&sort=uncertain",
+  "/?x=i3.100.200.500.1000&x=i3&x=pabc-1_2.0.0.500.500%7E-2",
 ];
 
 for (const address of ADDRESSES) {
@@ -24,7 +25,8 @@ for (const address of ADDRESSES) {
 
 test("what is wrong in an address is left out", () => {
   const { query, tab, plain } = fromAddress(
-    "?w=many&x=i&x=i1~x&x=../etc&x=i7~0&x=i8~99&kind=&tab=search&album=1e9&stars=-1&sort=size",
+    "?w=many&x=i&x=i1~x&x=../etc&x=i7.5.5.1.1&x=i7.1.2.3&x=i7~0&x=i8~99&kind=&tab=search&album=1e9"
+      + "&stars=-1&sort=size",
   );
   assert.deepEqual(query, { ...empty(), examples: [{ item: 7, weight: 1 }, { item: 8, weight: 10 }] });
   assert.equal(tab, "search");
@@ -82,4 +84,14 @@ test("a query in words", () => {
   assert.equal(inWords({ ...empty(), text: " sea ", examples }), "“sea” and a picture");
   const query = { ...empty(), examples: [...examples, ...examples], concept: "harbour" };
   assert.equal(inWords(query), "2 pictures and the concept harbour");
+});
+
+test("a part of an item is an example of its own", () => {
+  /** @type {[number, number, number, number]} */
+  const region = [0.1, 0.2, 0.5, 1];
+  const whole = withExample(empty(), { item: 3, weight: 1 });
+  const both = withExample(whole, { item: 3, weight: 1, region });
+  assert.equal(both.examples.length, 2);
+  assert.equal(withExample(both, { item: 3, weight: 2, region }), both);
+  assert.deepEqual(forServer(both).examples, [{ item: 3, weight: 1 }, { item: 3, weight: 1, region }]);
 });

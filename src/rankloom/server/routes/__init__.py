@@ -11,6 +11,7 @@ from rankloom.server.routes.albums import album_routes
 from rankloom.server.routes.browse import browse_routes
 from rankloom.server.routes.collection import collection_routes
 from rankloom.server.routes.concepts import concept_routes
+from rankloom.server.routes.desktop import desktop_routes
 from rankloom.server.routes.downloads import download_routes
 from rankloom.server.routes.export import export_routes
 from rankloom.server.routes.marks import mark_routes
@@ -39,6 +40,7 @@ ROUTES: tuple[Callable[[Context], APIRouter], ...] = (
     album_routes,
     download_routes,
     media_routes,
+    desktop_routes,
     collection_routes,
     session_routes,
 )

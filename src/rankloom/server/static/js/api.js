@@ -129,6 +129,7 @@ export const api = {
   export: async (body) => (await request("POST", "export", body)).blob(),
   upload: (picture) => post("upload", picture),
   item: (id) => get(`items/${id}`),
+  reveal: (id) => post(`items/${id}/reveal`),
   experts: () => get("experts"),
   setExperts: (body) => post("experts", body),
   curve: () => get("curve"),

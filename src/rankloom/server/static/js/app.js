@@ -4,7 +4,7 @@ import { AlbumBar } from "./albumbar.js";
 import { api, on, post } from "./api.js";
 import { Box } from "./box.js";
 import { Concepts } from "./concepts.js";
-import { $, announce, toast } from "./dom.js";
+import { $, announce, attempt, toast } from "./dom.js";
 import { Experts } from "./experts.js";
 import { Filters } from "./filters.js";
 import { Grid } from "./grid.js";
@@ -16,6 +16,7 @@ import { NotesEditor } from "./notes.js";
 import { Organizing } from "./organizing.js";
 import { Outbox } from "./outbox.js";
 import { Panel } from "./panel.js";
+import { framePart } from "./parts.js";
 import { takePictures } from "./pictures.js";
 import { drawToSelect, reorderByHand } from "./gestures.js";
 import { isList, withExample } from "./query.js";
@@ -31,7 +32,7 @@ import { exportMenu, makeTools, savedMenu, sortChoice } from "./tools.js";
 import { Viewer } from "./viewer.js";
 import { Why } from "./why.js";
 
-/** @import { Hit, Query } from "./types.js" */
+/** @import { Hit, Query, Region } from "./types.js" */
 
 const SETTLED = 150; // milliseconds until a walk over the results counts as ended
 
@@ -66,10 +67,11 @@ export class App {
     this.albumBar = new AlbumBar({ store: this.store, api, refresh, showAlbums: this.showAlbums });
     this.selectionBar = this.makeSelectionBar();
     this.notes = this.makeNotes();
-    this.viewer = new Viewer(this.store, this.notes, {
-      details: api.item, select: (index, focus) => this.grid.select(index, focus),
+    this.viewer = new Viewer(this.store, this.notes, api, {
+      select: (index, focus) => this.grid.select(index, focus),
       mark: (hit, grade) => this.marking.mark(hit, grade), undo: () => this.marking.undo(),
       similar: (hit) => this.similar(hit), why: (hit) => this.why(hit),
+      part: (hit, region, frame) => this.part(hit, region, frame),
       at: (index) => this.search.browse.at(index),
       rate: (hit, stars) => this.organizing.rate([hit.id], stars),
       hide: (hit) => this.organizing.hide([hit.id], !hit.hidden),
@@ -223,6 +225,21 @@ export class App {
 
   /** @param {Hit} hit */
   similar(hit) { this.search.addItem(hit.id, true); }
+
+  /**
+   * A search with a part of an item, or of the frame at which its player stands.
+   * @param {Hit} hit
+   * @param {Region} region
+   * @param {HTMLVideoElement | null} frame
+   */
+  part(hit, region, frame) {
+    if (!frame) return () => { this.search.addItem(hit.id, true, region); };
+    const sent = framePart(frame, region).then(api.upload);
+    return () => attempt(async () => {
+      const { picture } = await sent;
+      await this.search.ask({ examples: [{ picture, weight: 1 }] });
+    });
+  }
 
   /** @param {Hit} hit */
   why(hit) {

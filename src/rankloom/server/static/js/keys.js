@@ -2,20 +2,36 @@
 
 import { $, button, h, put } from "./dom.js";
 import { table } from "./format.js";
+import { t } from "./i18n.js";
 
 const KEYS = [
-  ["Arrows", "move over the results"], ["R or +", "right"], ["W or −", "wrong"], ["U", "undo the last mark"],
-  ["N", "show the new order"], ["S", "more like this"], ["O or Enter", "open; again, close"],
-  ["E", "why here"], ["M", "marks"], ["/", "go to the search box"], ["?", "this help"],
-  ["T", "in an opened result: show its text"], ["F", "and its faces"],
-  ["Space", "select"], ["Shift+Arrows", "select a stretch"], ["Ctrl+A", "select everything"],
-  ["0 to 5", "stars"], ["K", "tag"], ["L", "add to an album"], ["H", "hide"],
-  ["Escape", "close what is open, or select nothing"],
+  ["Arrows", t("move over the results")], ["R or +", t("right")], ["W or −", t("wrong")],
+  ["U", t("undo the last mark")], ["N", t("show the new order")], ["S", t("more like this")],
+  ["O or Enter", t("open; again, close")], ["E", t("why here")], ["M", t("marks")],
+  ["/", t("go to the search box")], ["?", t("this help")], ["Space", t("select")],
+  ["Shift+Arrows", t("select a stretch")], ["Ctrl+A", t("select everything")], ["0 to 5", t("stars")],
+  ["K", t("tag")], ["L", t("add to an album")], ["H", t("hide")],
+  ["Escape", t("close what is open, or select nothing")],
 ];
-const SYNTAX = "Words may be a “phrase in quotes”, begin* or -without. "
-  + "A minus on a picture means: not like this.";
+const OPENED = [
+  ["Left or Right", t("the result before, the next one")], ["Z or X", t("closer, farther")],
+  ["Shift+Arrows", t("move over a picture that is larger than its frame")], ["C", t("the whole picture")],
+  ["P", t("search a part: arrows move it, Shift+Arrows resize it, Enter searches")],
+  ["V", t("full screen")], ["D", t("download the original")], ["G", t("what the experts say of it")],
+  ["T", t("show its text")], ["F", t("show its faces")],
+];
+const SYNTAX = t("Words may be a “phrase in quotes”, begin* or -without. "
+  + "A minus on a picture means: not like this.");
 
-const lettersOff = () => localStorage.getItem("keys") === "off";
+/** Whether single letters are no keys: some people speak to their browser. */
+export const lettersOff = () => localStorage.getItem("keys") === "off";
+
+const WORDS = table({ or: t(" or "), to: t(" to ") });
+/** Keys that are called by words. */
+const NAMES = table({
+  Arrows: t("Arrows"), Left: "←", Right: "→", Space: t("Space"), Escape: t("Escape"), Enter: t("Enter"),
+  "Shift+Arrows": t("Shift+Arrows"), "Ctrl+A": t("Ctrl+A"),
+});
 
 /**
  * @param {object} actions
@@ -65,14 +81,15 @@ function showHelp() {
     onchange: () => localStorage.setItem("keys", letters.checked ? "on" : "off"),
   });
   /** @param {string} keys */
-  const signs = (keys) =>
-    keys.split(" ").map((key) => (["or", "to"].includes(key) ? ` ${key} ` : h("kbd", {}, key)));
+  const signs = (keys) => keys.split(" ").map((key) => WORDS[key] ?? h("kbd", {}, NAMES[key] ?? key));
+  /** @param {string[][]} keys */
+  const list = (keys) => h("dl", { class: "keys" },
+    keys.map(([names, what]) => h("div", {}, h("dt", {}, signs(names)), h("dd", {}, what))));
   put(dialog,
-    h("h2", { id: "keys-title" }, "Keys"),
-    h("dl", { class: "keys" },
-      KEYS.map(([keys, what]) => h("div", {}, h("dt", {}, signs(keys)), h("dd", {}, what)))),
+    h("h2", { id: "keys-title", tabindex: "-1", autofocus: true }, t("Keys")), list(KEYS),
+    h("h3", {}, t("In an opened result")), list(OPENED),
     h("p", { class: "muted" }, SYNTAX),
-    h("label", { class: "check" }, letters, "Single letters work as keys"),
-    h("div", { class: "buttons" }, button("Close", { kind: "primary", onclick: () => dialog.close() })));
+    h("label", { class: "check" }, letters, t("Single letters work as keys")),
+    h("div", { class: "buttons" }, button(t("Close"), { kind: "primary", onclick: () => dialog.close() })));
   dialog.showModal();
 }

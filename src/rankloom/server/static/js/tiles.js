@@ -3,6 +3,7 @@
 import { thumbnail } from "./addresses.js";
 import { h, icon, put } from "./dom.js";
 import { clock, date, matchedLine, number } from "./format.js";
+import { t } from "./i18n.js";
 import { isRight, isWrong } from "./marking.js";
 
 /** @import { Hit, State } from "./types.js" */
@@ -37,7 +38,7 @@ function pattern(readOnly) {
   const made = patterns.get(readOnly) ?? h("div", { class: "tile", role: "gridcell" },
     h("div", { class: "frame" },
       h("img", { alt: "", decoding: "async", draggable: "false" }),
-      h("span", { class: "stamp" }),
+      h("span", { class: "stamp" }), h("span", { class: "gone-badge" }, t("File is gone")),
       act("select", "Select"),
       h("div", { class: "acts" },
         readOnly ? null : [act("right", "Right"), act("wrong", "Wrong")],
@@ -64,7 +65,7 @@ export function waitingTile(index, { width, height }) {
 export function makeTile(state, hit, index, { width, height, best, step }) {
   const tile = pattern(state.readOnly);
   const [frame, meter, caption] = /** @type {any} */ (tile.children);
-  const [picture, , select] = frame.children;
+  const [picture, , , select] = frame.children;
   tile.style.width = `${width}px`;
   tile.dataset.index = String(index);
   tile.dataset.id = String(hit.id);
@@ -98,6 +99,7 @@ export function drawState(state, tile, hit) {
   tile.classList.toggle("is-right", right);
   tile.classList.toggle("is-wrong", wrong);
   tile.classList.toggle("is-selected", selected);
+  tile.classList.toggle("is-gone", state.gone.has(hit.id));
   tile.setAttribute("aria-selected", String(selected));
   tile.setAttribute("aria-label", described(state, hit));
   tile.querySelector(".act.select")?.setAttribute("aria-pressed", String(selected));
@@ -124,6 +126,7 @@ function described(state, hit) {
   if (hit.stars) parts.push(`${hit.stars} of 5 stars`);
   if (hit.literal === false) parts.push("a guess by looks");
   if (!state.order.byDate) parts.push(`score ${number(hit.score)}`);
+  if (state.gone.has(hit.id)) parts.push(t("its file is gone"));
   if (isRight(state, hit.id)) parts.push("marked right");
   if (isWrong(state, hit.id)) parts.push("marked wrong");
   return parts.join(", ");

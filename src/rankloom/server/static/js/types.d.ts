@@ -1,6 +1,9 @@
 // What the server answers and what the page holds. For the checks only: the page never loads this file.
 
-export interface Example { item?: number; picture?: string; weight: number }
+/** Left, top, right and bottom of a part, as shares of width and height. */
+export type Region = [number, number, number, number];
+
+export interface Example { item?: number; picture?: string; weight: number; region?: Region | null }
 
 export interface Filters {
   folder?: string; kind?: string; after?: string; before?: string; has_text?: boolean;
@@ -71,7 +74,17 @@ export interface Mark { id: number; item: number; grade: number; over: number | 
 /** A part of a score. */
 export interface Part { name: string; kind: string; value: number; item?: number | null }
 
-export interface Explanation { item: number; score: number; why: Part[]; matched?: Matched | null }
+export interface Explanation {
+  item: number; score: number; why: Part[]; matched?: Matched | null; standing?: Standing;
+}
+
+/** Where an item stands in what a group of experts says: `below` is the share of the others that have less. */
+export interface GroupStanding {
+  name: string; weight: number | null; value: number; below: number; low: number; high: number;
+  counts: number[]; bar: number;
+}
+
+export interface Standing { compared: number; total: number; groups: GroupStanding[] }
 
 export interface Comparison { difference: number; why: Part[] }
 
@@ -100,7 +113,7 @@ export interface Model {
   status: string;
 }
 
-export interface CurvePoint { query: string | null; marks: number; start: number | null; learned: number | null }
+export interface CurvePoint { query: Partial<Query> | null; marks: number; start: number | null; learned: number | null }
 
 export interface Job { name: string; done: number; total: number; text: string; result?: string | null; error?: string | null }
 
@@ -124,7 +137,12 @@ export interface FileError { name: string; folder: string; reason: string }
 export interface Item {
   id: number;
   faces: number;
-  files: { folder: string; name: string; there: boolean }[];
+  /** The whole `path` is told to a browser on the server's own machine. */
+  files: { folder: string; name: string; there: boolean; path?: string }[];
+  /** Whether the file manager of this machine can be opened at it. */
+  reveal: boolean;
+  /** Automatic ones, the likeliest first, from the most specific on. */
+  tags: string[];
   texts: { source: string; text: string }[];
   shots: { id: number; start: number; end: number }[];
   boxes: Box[];
@@ -191,6 +209,8 @@ export interface State {
   groups: Group[] | null;
   /** The numbers of selected items. */
   selected: ReadonlySet<number>;
+  /** Items whose files were found to be gone. */
+  gone: ReadonlySet<number>;
   /** How many results can be shown in all. */
   total: number;
   /** Item -> grade, as marked in this search; ahead of the server while a mark is on its way. */
@@ -260,7 +280,7 @@ export interface Api {
   albumOrder(id: number, items: number[], before: number | null): Promise<Album>;
   albumSuggestions(id: number): Promise<Hit[]>;
   download(items: number[], what: "files" | "xmp"): Promise<{ key: string; files: number }>;
-  explain(asked: Asked & { item: number }): Promise<Explanation>;
+  explain(asked: Asked & { item: number; standing?: boolean }): Promise<Explanation>;
   compare(asked: Asked & { a: number; b: number }): Promise<Comparison>;
   suggest(asked: Asked & { n: number }): Promise<Hit[]>;
   marks(query: Query): Promise<Mark[]>;
@@ -268,6 +288,7 @@ export interface Api {
     Promise<Blob>;
   upload(picture: Blob): Promise<{ picture: string }>;
   item(id: number): Promise<Item>;
+  reveal(id: number): Promise<unknown>;
   experts(): Promise<Weights>;
   setExperts(body: ExpertsChange): Promise<Weights>;
   curve(): Promise<CurvePoint[]>;
