@@ -8,7 +8,8 @@ from rankloom.experiments.papers import Finding, everything
 from rankloom.experiments.papers.report import Section, Table, html, markdown
 
 SECTION = Section(
-    "A paper", "A. Author, <Title>, 2009.", "Data: few | generated.", (Finding("a ratio", 1.23456, 2.0), Finding("b", 3, None)),
+    "A paper", "A. Author, <Title>, 2009.", "Data: few | generated.",
+    (Finding("a ratio", 1.23456, 2.0), Finding("b", 3, None)),
     (Table("All", ("method", "MAP"), (("one & two", ".5"),)),), (("a/figure.png", "what it shows"),),
 )  # fmt: skip
 
