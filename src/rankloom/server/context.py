@@ -17,12 +17,14 @@ from rankloom.collection.overview import folders_with_files, has_files_in, index
 from rankloom.collection.query import Example, Filters, Query
 from rankloom.core import Remembered
 from rankloom.engine import Engine, Explanation, SearchHit
+from rankloom.server.adding import Indexing
 from rankloom.server.errors import OTHER, Refused
 from rankloom.server.health import Health
+from rankloom.server.jobs import Jobs
 from rankloom.server.metrics import Metrics
 from rankloom.server.schemas import Contribution, FiltersModel, HitModel, MatchedModel, QueryModel
 from rankloom.server.settings import ServerSettings
-from rankloom.server.work import Jobs, Work
+from rankloom.server.work import Work
 
 _SHOWN = 20_000  # items of which is remembered what is shown
 
@@ -36,6 +38,7 @@ class Context:
     work: Work
     health: Health
     jobs: Jobs
+    indexing: Indexing
     id: str  # of the collection
     hidden: tuple[str, ...]  # folders of this machine that errors may name, but not to clients
     catalogue: Catalogue

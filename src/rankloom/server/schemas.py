@@ -309,6 +309,18 @@ class SplitRequest(StrictModel):
     faces: list[MarkId] = Field(min_length=1, max_length=1000)
 
 
+class AddRequest(StrictModel):
+    """A folder to add, as /api/roots names it."""
+
+    folder: str = Field(min_length=1, max_length=4000)
+
+
+class CancelRequest(StrictModel):
+    """The job to end: the one that runs or, by its place, one that waits."""
+
+    waiting: int | None = Field(None, ge=0, le=1000)
+
+
 class TokenRequest(StrictModel):
     """The token of the server."""
 

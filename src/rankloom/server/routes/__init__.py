@@ -7,6 +7,7 @@ from collections.abc import Callable
 from fastapi import APIRouter
 
 from rankloom.server.context import Context
+from rankloom.server.routes.adding import adding_routes
 from rankloom.server.routes.albums import album_routes
 from rankloom.server.routes.browse import browse_routes
 from rankloom.server.routes.collection import collection_routes
@@ -40,5 +41,6 @@ ROUTES: tuple[Callable[[Context], APIRouter], ...] = (
     download_routes,
     media_routes,
     collection_routes,
+    adding_routes,
     session_routes,
 )

@@ -1,5 +1,6 @@
 // The search with all its parts: each gets what it draws and what it may do, and none knows the others.
 
+import { emptyCollection } from "./adding.js";
 import { AlbumBar } from "./albumbar.js";
 import { api, on, post } from "./api.js";
 import { Box } from "./box.js";
@@ -8,10 +9,12 @@ import { $, announce, toast } from "./dom.js";
 import { Experts } from "./experts.js";
 import { Filters } from "./filters.js";
 import { Grid } from "./grid.js";
+import { sayEnds } from "./jobs.js";
 import { makeKeys } from "./keys.js";
 import { Marking } from "./marking.js";
 import { Marks } from "./marks.js";
 import { makeMessages } from "./messages.js";
+import { News } from "./news.js";
 import { NotesEditor } from "./notes.js";
 import { Organizing } from "./organizing.js";
 import { Outbox } from "./outbox.js";
@@ -30,6 +33,7 @@ import { folderMenu } from "./folders.js";
 import { exportMenu, makeTools, savedMenu, sortChoice } from "./tools.js";
 import { Viewer } from "./viewer.js";
 import { Why } from "./why.js";
+import { Work } from "./work.js";
 
 /** @import { Hit, Query } from "./types.js" */
 
@@ -46,8 +50,10 @@ export class App {
     this.outbox = new Outbox(post);
     this.showTab = () => showTab("search");
     this.showAlbums = () => showTab("albums");
+    this.showCollection = () => {};
     const speech = { announce, toast };
     this.search = new Search({ store: this.store, api, speech, visit, showTab: this.showTab });
+    this.work = new Work(api);
     makeStatus(this.store);
     this.selection = new Selection({
       store: this.store, speech, items: (first, end) => this.search.browse.items(first, end),
@@ -80,6 +86,9 @@ export class App {
       reorder: () => this.reorder(), undo: () => this.marking.undo(), focusResults: () => this.grid.focus(),
     });
     this.makeKeys();
+    new News({ store: this.store, work: this.work, refresh });
+    sayEnds(this.work, () => this.workEnded());
+    this.work.start();
     on("back", () => this.sync());
     addEventListener("beforeunload", (event) => { if (this.outbox.size) event.preventDefault(); });
   }
@@ -157,7 +166,16 @@ export class App {
       again: () => this.search.run({ push: false }), home: () => this.home(),
       clearFilters: () => this.search.clearFilters(), change: (patch) => this.search.change(patch),
       ask: (query) => this.search.ask(query), similar: (item) => this.search.addItem(item, true),
+      empty: () => emptyCollection(api, this.work, this.store.state.readOnly),
     });
+  }
+
+  /** Folders may have come, and what the tab "Collection" says. */
+  async workEnded() {
+    try {
+      this.store.update({ folders: (await api.collection()).folders });
+    } catch { /* the banner says it */ }
+    if (!$("view-collection").hidden) this.showCollection();
   }
 
   makeBox() {

@@ -47,8 +47,10 @@ function run(readOnly, folders) {
     albums: () => showAlbums({ api, store, openAlbum: (album) => started.openAlbum(album) }),
     learning: () => showLearning(api),
     models: () => showModels({ api, readOnly, changed: () => marking.changed() }),
-    collection: () => showCollection({ api, readOnly, setFolders, find }),
+    collection: () => showCollection({ api, readOnly, setFolders, find, work: started.work }),
   };
+
+  started.showCollection = views.collection;
 
   /** @param {string} tab */
   function show(tab) {

@@ -102,9 +102,47 @@ export interface Model {
 
 export interface CurvePoint { query: string | null; marks: number; start: number | null; learned: number | null }
 
-export interface Job { name: string; done: number; total: number; text: string; result?: string | null; error?: string | null }
+export interface Job {
+  name: string;
+  /** What it is about, such as a folder. */
+  what: string;
+  done: number;
+  total: number;
+  text: string;
+  paused: boolean;
+  /** What is done a second, and the seconds that the rest takes; null while nobody can tell. */
+  rate: number | null;
+  left: number | null;
+  ended?: string | null;
+  result?: string | null;
+  report?: Record<string, number> | null;
+  error?: string | null;
+  cancelled: boolean;
+  /** Files that could not be read since it began. */
+  failed?: number;
+}
+
+/** The long job that runs, those that wait, how the last of each name ended; `items` is how many there are. */
+export interface WorkState {
+  job: Job | null;
+  waiting: Job[];
+  jobs: Job[];
+  items: number;
+  /** Whether indexing was cancelled, or ended with the server. */
+  unfinished: boolean;
+  watching: boolean;
+}
+
+/** A folder of the server's machine; the name is for people, `folder` for the server. */
+export interface FolderChoice { name: string; folder: string; indexed: boolean }
+
+/** The folders in a folder, and how many pictures and videos it holds itself. */
+export interface FolderChoices {
+  folder: string; folders: FolderChoice[]; files: number; more: boolean; indexed: boolean;
+}
 
 export interface CollectionState {
+  items: number;
   pictures: number;
   videos: number;
   shots: number;
@@ -241,6 +279,12 @@ export interface Api {
   suggestions(): Promise<Suggestions>;
   errors(): Promise<FileError[]>;
   index(): Promise<Job>;
+  work(): Promise<WorkState>;
+  pauseWork(): Promise<WorkState>;
+  resumeWork(): Promise<WorkState>;
+  cancelWork(waiting?: number): Promise<WorkState>;
+  roots(folder: string): Promise<FolderChoices>;
+  addFolder(folder: string): Promise<Job>;
   search(asked: Asked & { k: number; offset?: number; order?: string }): Promise<Answer>;
   browse(listed: Listed, offset: number, k: number): Promise<{ total: number; hits: Hit[] }>;
   months(listed: Listed): Promise<{ total: number; groups: Group[] }>;
