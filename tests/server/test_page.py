@@ -26,7 +26,7 @@ expect.set_options(timeout=60_000)  # a busy machine is slow, not wrong
 
 ARTEFACTS = Path(os.environ.get("RANKLOOM_ARTEFACTS", "test-artifacts"))
 DESKTOP, PHONE = {"width": 1280, "height": 800}, {"width": 360, "height": 740}
-VIEWS = ("search", "albums", "learning", "models", "collection")
+VIEWS = ("search", "albums", "places", "learning", "models", "collection")
 
 
 def chromium() -> str:

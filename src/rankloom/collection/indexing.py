@@ -14,6 +14,7 @@ from typing import Any
 from rankloom._io import remove_leftovers
 from rankloom.collection._backfill import backfill
 from rankloom.collection._pool import run_in_order
+from rankloom.collection._positions import look_for_positions
 from rankloom.collection._readings import reread as read_again
 from rankloom.collection._texts import shared_texts
 from rankloom.collection._writer import Writer
@@ -133,6 +134,7 @@ def index(
         _forget(collection, gone)
         report.removed = len(gone)
         _describe(collection, tasks, settings, count, report, progress)
+        look_for_positions(collection, count, progress)
         if reread:
             report.reread = read_again(
                 collection, settings, count, progress, lambda path, line: report.warnings.append((path, line))

@@ -16,6 +16,7 @@ from rankloom.collection import Collection
 from rankloom.collection.browsing import Catalogue
 from rankloom.collection.identity import collection_id
 from rankloom.collection.overview import indexed_roots
+from rankloom.collection.places import Atlas
 from rankloom.engine import Engine
 from rankloom.server.adding import Follower, Indexing
 from rankloom.server.context import Context
@@ -57,8 +58,8 @@ def create_app(engine: Engine, settings: ServerSettings | None = None) -> FastAP
         str(folder), os.path.realpath(folder), *indexed_roots(engine.collection), *settings.addable_roots()
     )  # fmt: skip
     jobs = Jobs(hidden)
-    indexing, catalogue = Indexing(engine, jobs), Catalogue(engine.collection)
-    context = Context(engine, settings, work, health, jobs, indexing, collection, hidden, catalogue)
+    indexing, catalogue, atlas = Indexing(engine, jobs), Catalogue(engine.collection), Atlas(engine.collection)
+    context = Context(engine, settings, work, health, jobs, indexing, collection, hidden, catalogue, atlas)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:

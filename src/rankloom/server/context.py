@@ -14,7 +14,9 @@ from rankloom.collection.contents import counters
 from rankloom.collection.filtering import naming
 from rankloom.collection.matching import matched_texts
 from rankloom.collection.overview import folders_with_files, has_files_in, indexed_roots, item_summaries
+from rankloom.collection.places import Atlas
 from rankloom.collection.query import Example, Filters, Query
+from rankloom.collection.rectangles import rectangle
 from rankloom.core import Remembered
 from rankloom.engine import Engine, Explanation, SearchHit
 from rankloom.server.adding import Indexing
@@ -42,6 +44,7 @@ class Context:
     id: str  # of the collection
     hidden: tuple[str, ...]  # folders of this machine that errors may name, but not to clients
     catalogue: Catalogue
+    atlas: Atlas
     metrics: Metrics = field(default_factory=Metrics)
     shown: Remembered[dict[str, Any]] = field(default_factory=lambda: Remembered(_SHOWN))
     written: Remembered[str] = field(default_factory=lambda: Remembered(_SHOWN))
@@ -114,13 +117,16 @@ class Context:
         """Filters as the engine takes them."""
         given = model.model_dump()
         folder = None if model.folder is None else self.folder(model.folder)
-        return Filters(**{**given, "folder": folder})
+        within = None if model.within is None else rectangle(model.within)
+        return Filters(**{**given, "folder": folder, "within": within})
 
     def query_json(self, query: Query) -> dict[str, Any]:
         """A query as the page takes it, its folder by label."""
         plain = query.to_json()
         if query.filters.folder is not None:
             plain["filters"] = {**plain["filters"], "folder": self.label(query.filters.folder, self.roots())}
+        if query.filters.within is not None:
+            plain["filters"] = {**plain["filters"], "within": rectangle(query.filters.within).text}
         return plain
 
     # Results ----------------------------------------------------------------------------------------------------------

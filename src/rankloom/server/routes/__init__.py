@@ -19,6 +19,7 @@ from rankloom.server.routes.media import media_routes
 from rankloom.server.routes.models import model_routes
 from rankloom.server.routes.organize import organize_routes
 from rankloom.server.routes.people import people_routes
+from rankloom.server.routes.places import place_routes
 from rankloom.server.routes.saved import saved_routes
 from rankloom.server.routes.search import search_routes
 from rankloom.server.routes.session import session_routes
@@ -42,5 +43,6 @@ ROUTES: tuple[Callable[[Context], APIRouter], ...] = (
     media_routes,
     collection_routes,
     adding_routes,
+    place_routes,
     session_routes,
 )

@@ -14,6 +14,7 @@ from rankloom.collection.decoding import picture_reader
 from rankloom.collection.organizing import Notes, notes_of
 from rankloom.collection.overview import boxes_of, cues_of, files_of, indexed_roots, shots_of
 from rankloom.collection.pictures import record_upload
+from rankloom.collection.places import position_of
 from rankloom.media import MediaError
 from rankloom.server.context import Context
 from rankloom.server.errors import Refused
@@ -136,7 +137,7 @@ def _jpeg(request: Request, headers: dict[str, str], data: bytes) -> Response:
 
 def _details(context: Context, number: int) -> dict[str, Any]:
     item = context.collection.items([number])[0]
-    roots, files = context.roots(), []
+    roots, files, place = context.roots(), [], position_of(context.collection, number)
     for indexed in files_of(context.collection, number):
         folder, name = os.path.split(indexed.path)
         opened = open_indexed(indexed, roots.values())
@@ -146,6 +147,7 @@ def _details(context: Context, number: int) -> dict[str, Any]:
     return {
         "id": item.id, "kind": item.kind, "files": files, "start": item.start, "end": item.end, "width": item.width,
         "height": item.height, "taken": item.taken, "faces": item.faces,
+        "place": None if place is None else place._asdict(),
         "texts": [{"text": text, "source": source} for text, source in context.collection.texts(number)],
         "shots": [shot._asdict() for shot in shots_of(context.collection, number)],
         "boxes": [box._asdict() for box in boxes_of(context.collection, number)],

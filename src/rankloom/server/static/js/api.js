@@ -103,6 +103,7 @@ export const api = {
   suggestions: () => get("examples"),
   errors: () => get("errors"),
   index: () => post("errors/retry"),
+  places: (asked) => get(`places?${parameters(asked)}`),
   work: () => get("work"),
   pauseWork: () => post("work/pause"),
   resumeWork: () => post("work/resume"),

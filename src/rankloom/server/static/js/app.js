@@ -3,6 +3,7 @@
 import { emptyCollection } from "./adding.js";
 import { AlbumBar } from "./albumbar.js";
 import { api, on, post } from "./api.js";
+import { Atlas } from "./atlas.js";
 import { Box } from "./box.js";
 import { Concepts } from "./concepts.js";
 import { $, announce, toast } from "./dom.js";
@@ -35,7 +36,7 @@ import { Viewer } from "./viewer.js";
 import { Why } from "./why.js";
 import { Work } from "./work.js";
 
-/** @import { Hit, Query } from "./types.js" */
+/** @import { Hit, Item, Query } from "./types.js" */
 
 const SETTLED = 150; // milliseconds until a walk over the results counts as ended
 
@@ -51,6 +52,7 @@ export class App {
     this.showTab = () => showTab("search");
     this.showAlbums = () => showTab("albums");
     this.showCollection = () => {};
+    this.showPlaces = () => showTab("places");
     const speech = { announce, toast };
     this.search = new Search({ store: this.store, api, speech, visit, showTab: this.showTab });
     this.work = new Work(api);
@@ -79,6 +81,7 @@ export class App {
       at: (index) => this.search.browse.at(index),
       rate: (hit, stars) => this.organizing.rate([hit.id], stars),
       hide: (hit) => this.organizing.hide([hit.id], !hit.hidden),
+      showPlace: (place) => this.showPlace(place),
     });
     this.makeBox();
     this.makeTools();
@@ -86,6 +89,10 @@ export class App {
       reorder: () => this.reorder(), undo: () => this.marking.undo(), focusResults: () => this.grid.focus(),
     });
     this.makeKeys();
+    this.atlas = new Atlas({
+      api, store: this.store, work: this.work,
+      show: (within) => { this.showTab(); this.search.filter("within", within); },
+    });
     new News({ store: this.store, work: this.work, refresh });
     sayEnds(this.work, () => this.workEnded());
     this.work.start();
@@ -178,6 +185,13 @@ export class App {
     if (!$("view-collection").hidden) this.showCollection();
   }
 
+  /** @param {Item["place"]} place */
+  showPlace(place) {
+    if (!place) return;
+    this.atlas?.lookAt(place.latitude, place.longitude);
+    this.showPlaces();
+  }
+
   makeBox() {
     const change = (/** @type {Partial<Query>} */ patch) => this.search.change(patch);
     const box = new Box(this.store, { change, leave: () => this.grid.focus() });
@@ -197,6 +211,7 @@ export class App {
       filter: (name, value) => this.search.filter(name, value),
       setPlain: (plain) => this.search.change({}, { plain }),
       clear: () => this.search.clearFilters({ plain: false }), tags: api.tags,
+      map: () => this.showPlaces(),
     });
     makeTools({
       filters, folders: folderMenu(this.store, api, (folder) => this.search.filter("folder", folder)),

@@ -8,6 +8,8 @@ export interface Filters {
   stars?: number;
   tag?: string;
   album?: number;
+  /** A rectangle of the map: west,south,east,north in degrees. */
+  within?: string;
   /** Only what is marked in this search, or only what is not. */
   marked?: boolean;
   hidden?: boolean;
@@ -161,6 +163,7 @@ export interface FileError { name: string; folder: string; reason: string }
 
 export interface Item {
   id: number;
+  place: { latitude: number; longitude: number } | null;
   faces: number;
   files: { folder: string; name: string; there: boolean }[];
   texts: { source: string; text: string }[];
@@ -271,6 +274,12 @@ export interface Row {
 /** What is listed, as the server takes it in an address. */
 export type Listed = Omit<Filters, "marked"> & { sort: string };
 
+/** Items that are near each other on the map; `item` is the newest, `within` the rectangle that holds them. */
+export interface Cluster { size: number; item: number; latitude: number; longitude: number; within: string }
+
+/** The groups of a part of the map; of `items` that pass the filters `total` have a position, inside `extent`. */
+export interface Places { items: number; total: number; extent: string | null; clusters: Cluster[] }
+
 /** The calls of the server's API; each throws an ApiError. */
 export interface Api {
   session(): Promise<Session>;
@@ -279,6 +288,7 @@ export interface Api {
   suggestions(): Promise<Suggestions>;
   errors(): Promise<FileError[]>;
   index(): Promise<Job>;
+  places(asked: Listed & { view: string; columns: number; rows: number }): Promise<Places>;
   work(): Promise<WorkState>;
   pauseWork(): Promise<WorkState>;
   resumeWork(): Promise<WorkState>;

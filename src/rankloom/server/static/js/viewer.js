@@ -1,5 +1,6 @@
 // One item large: the picture, or just its shot of the video; its other shots; what is known of it.
 
+import { placeLink } from "./atlas.js";
 import { file, thumbnail, view } from "./addresses.js";
 import { $, button, errorLine, h, iconButton, put } from "./dom.js";
 import { clock, date, table, title } from "./format.js";
@@ -7,6 +8,7 @@ import { isRight, isWrong } from "./marking.js";
 import { KINDS, overlay, transcript } from "./places.js";
 import { shotPlayer } from "./player.js";
 import { isList } from "./query.js";
+import { t } from "./i18n.js";
 
 /** @import { NotesEditor } from "./notes.js" */
 /** @import { Hit, Item, State, Store } from "./types.js" */
@@ -33,6 +35,7 @@ export class Viewer {
    * @param {(hit: Hit) => void} actions.why
    * @param {(hit: Hit, stars: number) => Promise<void>} actions.rate
    * @param {(hit: Hit) => void} actions.hide
+   * @param {(place: Item["place"]) => void} actions.showPlace shows a place on the map
    * @param {(index: number) => Promise<Hit | undefined>} actions.at the result at a place, fetched if need be
    */
   constructor(store, notes, actions) {
@@ -280,6 +283,8 @@ export class Viewer {
       ["Taken", date(hit.taken)], ["Size", `${hit.width} × ${hit.height}`], ["Folder", hit.folder],
       ["File", hit.name],
       ["Shot", hit.kind === "shot" ? `${clock(hit.start)} to ${clock(hit.end)}` : ""],
+      [t("Place"), item?.place
+        ? placeLink(item.place, () => this.leave(() => this.actions.showPlace(item.place))) : ""],
       ["Faces", item?.faces ? String(item.faces) : ""],
       ...written.map(({ source, text }) => [SOURCES[source] ?? source, text]),
       ["Automatic", tags.map(({ text }) => text).join(", ")],
