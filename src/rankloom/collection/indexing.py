@@ -131,7 +131,7 @@ def index(
         tasks, gone = _scan(collection, roots, report, leave, looking, retry=retry, forget_missing=forget_missing)
         settings = settings_for(collection, preset, descriptors, [task.path for task in tasks], count)
         backfill(collection, settings, count, progress)
-        _forget(collection, gone)
+        forget_files(collection, gone)
         report.removed = len(gone)
         _describe(collection, tasks, settings, count, report, progress)
         look_for_positions(collection, count, progress)
@@ -242,7 +242,7 @@ def _under(path: str, roots: Sequence[str]) -> bool:
     return any(path == root or path.startswith(root.rstrip(os.sep) + os.sep) for root in roots)
 
 
-def _forget(collection: Collection, gone: list[str]) -> None:
+def forget_files(collection: Collection, gone: list[str]) -> None:
     """Take deleted files out. Their items stay, hidden, with their vectors and marks: the content may come back."""
     if gone:
         with collection.transaction() as db:

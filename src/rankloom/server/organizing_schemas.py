@@ -137,3 +137,19 @@ __all__ = [
     "AlbumChange", "AlbumRequest", "CaptionRequest", "DownloadRequest", "HideRequest", "ItemsRequest", "Listed",
     "MarkId", "MembersRequest", "MoveRequest", "Page", "RateRequest", "Stretch", "TagsRequest",
 ]  # fmt: skip
+
+
+CopyKey = Annotated[str, Field(pattern=r"^[0-9a-f]{24}$")]
+
+
+class TrashGroup(StrictModel):
+    """The file of a group that is kept, and those that are moved to the bin, by their keys."""
+
+    keep: CopyKey
+    trash: list[CopyKey] = Field(min_length=1, max_length=1000)
+
+
+class TrashRequest(StrictModel):
+    """What to keep and what to move."""
+
+    groups: list[TrashGroup] = Field(min_length=1, max_length=1000)

@@ -130,7 +130,12 @@ class ServerSettings:
         """
         if self.roots is not None:
             return self.roots
-        return (os.path.expanduser("~"),) if is_loopback(self.host) and not self.proxies else ()
+        return (os.path.expanduser("~"),) if self.local else ()
+
+    @property
+    def local(self) -> bool:
+        """Whether only this machine reaches the server."""
+        return is_loopback(self.host) and not self.proxies
 
 
 def _is_address(text: str) -> bool:

@@ -13,6 +13,7 @@ from rankloom.server.routes.browse import browse_routes
 from rankloom.server.routes.collection import collection_routes
 from rankloom.server.routes.concepts import concept_routes
 from rankloom.server.routes.downloads import download_routes
+from rankloom.server.routes.duplicates import duplicate_routes
 from rankloom.server.routes.export import export_routes
 from rankloom.server.routes.marks import mark_routes
 from rankloom.server.routes.media import media_routes
@@ -44,5 +45,6 @@ ROUTES: tuple[Callable[[Context], APIRouter], ...] = (
     collection_routes,
     adding_routes,
     place_routes,
+    duplicate_routes,
     session_routes,
 )

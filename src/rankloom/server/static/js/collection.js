@@ -2,6 +2,7 @@
 
 import { askFolder } from "./adding.js";
 import { $, attempt, button, errorLine, h, put, scrolled, tableHead, tableRow } from "./dom.js";
+import { duplicatesSection } from "./duplicates.js";
 import { expertName } from "./format.js";
 import { locale, t, tn } from "./i18n.js";
 import { jobView } from "./jobs.js";
@@ -28,7 +29,7 @@ export async function showCollection(parts) {
     parts.setFolders(state.folders);
     put(root, title, facts(state), parts.readOnly ? null : tools(errors.length > 0, parts),
       jobView(parts.work, api, parts.readOnly), descriptors(state), unreadable(errors),
-      peopleSection(people, parts));
+      state.items ? duplicatesSection(api, () => parts.work.ask()) : null, peopleSection(people, parts));
   } catch (error) {
     put(root, title, errorLine(error));
   }

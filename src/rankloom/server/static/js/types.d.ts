@@ -274,6 +274,18 @@ export interface Row {
 /** What is listed, as the server takes it in an address. */
 export type Listed = Omit<Filters, "marked"> & { sort: string };
 
+/** A file that others are copies of, or a copy; `key` stands for it, `item` shows it. */
+export interface CopiedFile {
+  key: string; item: number; name: string; folder: string; width: number; height: number; bytes: number;
+  modified: string;
+}
+
+/** Files that show the same, the best first; `why` says what it has more of. */
+export interface CopyGroup { kind: string; why: string; files: CopiedFile[] }
+
+/** Groups of duplicates; `files` and `bytes` are of all but the best; `bin` says that they may be moved. */
+export interface Copies { total: number; files: number; bytes: number; bin: boolean; groups: CopyGroup[] }
+
 /** Items that are near each other on the map; `item` is the newest, `within` the rectangle that holds them. */
 export interface Cluster { size: number; item: number; latitude: number; longitude: number; within: string }
 
@@ -289,6 +301,9 @@ export interface Api {
   errors(): Promise<FileError[]>;
   index(): Promise<Job>;
   places(asked: Listed & { view: string; columns: number; rows: number }): Promise<Places>;
+  duplicates(offset: number, k: number): Promise<Copies>;
+  trashCopies(groups: { keep: string; trash: string[] }[]):
+    Promise<{ moved: string[]; left: { file: string; reason: string }[]; handed: number }>;
   work(): Promise<WorkState>;
   pauseWork(): Promise<WorkState>;
   resumeWork(): Promise<WorkState>;
