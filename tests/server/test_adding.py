@@ -12,8 +12,11 @@ from PIL import Image
 
 from rankloom.collection import Collection
 from rankloom.collection.overview import indexed_roots
+from rankloom.collection.readers import OCR, SPEECH, choose_readers
+from rankloom.descriptors import PRESETS
 from rankloom.server.jobs import Jobs
 from rankloom.server.settings import ServerSettings
+from tests.collection.test_collection import FEW
 from tests.serving import client, ok, refused
 
 
@@ -26,9 +29,11 @@ def drawn(folder: Path, n: int, tone: int = 0) -> Path:
 
 
 @pytest.fixture
-def empty(tmp_path):
-    """The folder of a collection without anything in it."""
-    Collection(tmp_path / "c", create=True).close()
+def empty(tmp_path, monkeypatch):
+    """The folder of a collection without anything in it, of which little is described."""
+    monkeypatch.setitem(PRESETS, "fast", FEW)
+    with Collection(tmp_path / "c", create=True) as collection:
+        choose_readers(collection, {OCR: False, SPEECH: False})
     return tmp_path / "c"
 
 
