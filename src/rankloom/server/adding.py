@@ -61,9 +61,10 @@ class Roots:
         """The folder of a label, if it is one of these roots or lies below one, without a link that leads out."""
         name, *below = label.split("/")
         root = self.labels().get(name)
-        wrong = any(part in ("", ".", "..") or part.startswith(".") or "\0" in part or os.sep in part for part in below)
-        path = None if root is None or wrong else os.path.join(root, *below)
-        if root is None or path is None or not os.path.isdir(path) or not _inside(path, root):
+        path = root
+        for part in below:
+            path = None if path is None or part.startswith(".") else _folder_in(path, part)
+        if root is None or path is None or not _inside(path, root):
             raise Refused(404, "there is no such folder among those that may be added")
         return path
 
@@ -100,6 +101,13 @@ class Roots:
 
     def _may_enter(self, entry: os.DirEntry[str], root: str) -> bool:
         return _inside(entry.path, root) and not _same(entry.path, self._collection.folder)
+
+
+def _folder_in(folder: str, name: str) -> str | None:
+    """The folder of this name in another, as the system lists it: no name of a request becomes part of a path."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        return next((entry.path for entry in entries if entry.name == name and entry.is_dir()), None)
+    return None
 
 
 def _folder(name: str, label: str, path: str, known: set[str]) -> dict[str, Any]:

@@ -6,8 +6,9 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 
+from rankloom.collection.contents import counters
 from rankloom.collection.overview import errors_since, items_with_files
-from rankloom.server.adding import Indexing, Roots
+from rankloom.server.adding import Roots
 from rankloom.server.context import Context
 from rankloom.server.errors import Refused
 from rankloom.server.schemas import AddRequest, CancelRequest
@@ -17,7 +18,7 @@ def adding_routes(context: Context) -> APIRouter:
     """The routes that add folders."""
     router = APIRouter(prefix="/api", tags=["adding"])
     work, jobs, indexing = context.work, context.jobs, context.indexing
-    roots = Roots(context.collection, context.settings)
+    roots, items = Roots(context.collection, context.settings), _Items(context)
 
     @router.get("/roots")
     async def choices(folder: Annotated[str, Query(max_length=4000)] = "") -> dict[str, Any]:
@@ -40,13 +41,13 @@ def adding_routes(context: Context) -> APIRouter:
     @router.get("/work")
     async def state() -> dict[str, Any]:
         """The long job that runs, those that wait for it, how the last ones ended, and how many items there are."""
-        return await work.read(_state, context, indexing)
+        return await work.read(_state, context, items)
 
     @router.post("/work/pause")
     async def pause() -> dict[str, Any]:
         """Let the job rest: nothing is described until it goes on."""
         jobs.pause()
-        return await work.read(_state, context, indexing)
+        return await work.read(_state, context, items)
 
     @router.post("/work/resume")
     async def resume() -> dict[str, Any]:
@@ -55,7 +56,7 @@ def adding_routes(context: Context) -> APIRouter:
             await work.read(indexing.go_on)
         else:
             jobs.resume()
-        return await work.read(_state, context, indexing)
+        return await work.read(_state, context, items)
 
     @router.post("/work/cancel")
     async def cancel(asked: CancelRequest) -> dict[str, Any]:
@@ -67,16 +68,30 @@ def adding_routes(context: Context) -> APIRouter:
             await work.read(indexing.forget)
         else:
             jobs.cancel(asked.waiting)
-        return await work.read(_state, context, indexing)
+        return await work.read(_state, context, items)
 
     return router
 
 
-def _state(context: Context, indexing: Indexing) -> dict[str, Any]:
+class _Items:
+    """How many items there are, counted again when files have come or gone, or were hidden: every page asks often."""
+
+    def __init__(self, context: Context):
+        self._context = context
+        self._counted: tuple[tuple[int, int], int] = ((-1, -1), 0)
+
+    def current(self) -> int:
+        now = counters(self._context.collection)
+        if self._counted[0] != (now.files, now.organizing):
+            self._counted = ((now.files, now.organizing), items_with_files(self._context.collection))
+        return self._counted[1]
+
+
+def _state(context: Context, items: _Items) -> dict[str, Any]:
     job = context.jobs.current
     running = None if job is None else {**vars(job), "failed": errors_since(context.collection, job.started)}
     return {
         "job": running, "waiting": [vars(waiting) for waiting in context.jobs.waiting()],
-        "jobs": [vars(last) for last in context.jobs.last()], "items": items_with_files(context.collection),
-        "unfinished": job is None and bool(indexing.unfinished), "watching": context.settings.watch,
+        "jobs": [vars(last) for last in context.jobs.last()], "items": items.current(),
+        "unfinished": job is None and bool(context.indexing.unfinished), "watching": context.settings.watch,
     }  # fmt: skip
