@@ -28,7 +28,7 @@ export async function showCollection(parts) {
     const [state, errors, people] = await Promise.all([api.collection(), api.errors(), latestPeople(api)]);
     parts.setFolders(state.folders);
     put(root, title, facts(state), parts.readOnly ? null : tools(errors.length > 0, parts),
-      jobView(parts.work, api, parts.readOnly), descriptors(state), unreadable(errors),
+      jobView(parts.work, api, parts.readOnly), descriptors(state), unreadable(errors, parts),
       state.items ? duplicatesSection(api, () => parts.work.ask()) : null, peopleSection(people, parts));
   } catch (error) {
     put(root, title, errorLine(error));
@@ -70,8 +70,20 @@ function descriptors({ descriptors: list, neighbours, items }) {
   ];
 }
 
+/** Those of a job that runs are added as they come. @param {FileError[]} errors @param {Parts} parts */
+function unreadable(errors, { api, work }) {
+  const root = h("section", { class: "unreadable" }, listOf(errors));
+  let known = 0;
+  work.watchWith(root, ({ job }) => {
+    const failed = job?.failed ?? 0;
+    if (failed > known) api.errors().then((now) => put(root, listOf(now)), () => {});
+    known = failed;
+  });
+  return root;
+}
+
 /** @param {FileError[]} errors */
-function unreadable(errors) {
+function listOf(errors) {
   const title = t("Files that could not be read");
   return [
     h("h3", {}, title),

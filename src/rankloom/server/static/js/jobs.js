@@ -76,11 +76,7 @@ export function jobProgress({ done, total, rate, left, failed, paused }) {
  */
 export function jobView(work, api, readOnly) {
   const root = h("div", { class: "jobs" });
-  const end = work.watch((state) => {
-    if (!root.isConnected && root.dataset.seen) end();
-    else draw(root, state, work, api, readOnly);
-    if (root.isConnected) root.dataset.seen = "yes";
-  });
+  work.watchWith(root, (state) => draw(root, state, work, api, readOnly));
   return root;
 }
 

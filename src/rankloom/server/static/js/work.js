@@ -26,7 +26,21 @@ export class Work {
   watch(listener) {
     this.listeners.add(listener);
     if (this.state) listener(this.state);
-    return () => this.listeners.delete(listener);
+    return () => { this.listeners.delete(listener); };
+  }
+
+  /**
+   * The same, until an element that was in the page is taken out of it.
+   * @param {HTMLElement} element
+   * @param {(state: WorkState) => void} listener
+   */
+  watchWith(element, listener) {
+    let seen = false;
+    const end = this.watch((state) => {
+      seen ||= element.isConnected;
+      if (seen && !element.isConnected) end();
+      else listener(state);
+    });
   }
 
   async ask() {
