@@ -13,6 +13,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from rankloom.collection.rectangles import rectangle
+
 
 @dataclass(frozen=True, eq=False)
 class Example:
@@ -76,6 +78,8 @@ class Filters:
     stars : only items with at least as many stars.
     tag : only items with this tag of the owner.
     album : only items of the album with this number.
+    within : only items that were taken inside a rectangle of the map: west, south, east and north in degrees; where
+        west is greater than east, it crosses the date line.
     marked : only items that are marked (or not) in this search, which has something to rank by then.
     hidden : only hidden items; they are in no other results.
     """
@@ -88,6 +92,7 @@ class Filters:
     stars: int | None = None
     tag: str | None = None
     album: int | None = None
+    within: tuple[float, float, float, float] | None = None
     marked: bool | None = None
     hidden: bool | None = None
 
@@ -96,6 +101,8 @@ class Filters:
             raise ValueError(f"kind must be 'picture' or 'shot', got {self.kind!r}")
         if self.stars is not None and not 0 <= self.stars <= 5:
             raise ValueError(f"stars must be from 0 to 5, got {self.stars!r}")
+        if self.within is not None:
+            object.__setattr__(self, "within", rectangle(self.within))
 
     @property
     def given(self) -> bool:

@@ -37,7 +37,8 @@ EXPENSIVE = {
     "/api/undo": "mark", "/api/models/train": "train", "/api/concepts": "train", "/api/errors/retry": "train",
     "/api/session": "token", "/api/browse": "search", "/api/browse/months": "search", "/api/browse/items": "search",
     "/api/downloads": "search", "/api/items/rate": "mark", "/api/items/hide": "mark", "/api/items/tags": "mark",
-    "/api/items/caption": "mark",
+    "/api/items/caption": "mark", "/api/roots": "mark", "/api/places": "search",
+    "/api/duplicates": "search", "/api/duplicates/trash": "mark",
 }  # fmt: skip
 # What is no write though it is posted: these questions do not fit into an address.
 READING = (

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from rankloom.collection.dates import start_of
 from rankloom.collection.names import LONGEST, check_name
 from rankloom.collection.query import check_region
+from rankloom.collection.rectangles import rectangle
 from rankloom.engine import SearchOptions
 from rankloom.engine.explanation import Kind
 from rankloom.engine.sorting import Order
@@ -28,6 +29,12 @@ def _date(text: str) -> str:
     return text
 
 
+def _place(text: str) -> str:
+    rectangle(text)  # raises
+    return text
+
+
+Within = Annotated[str, Field(max_length=120, description="west,south,east,north in degrees."), AfterValidator(_place)]
 Date = Annotated[
     str, Field(max_length=40, description="2024, 2024-05, 2024-05-17, 2024-05-17T12:30, today, yesterday, 30d ..."),
     AfterValidator(_date),
@@ -87,6 +94,7 @@ class FiltersModel(StrictModel):
     stars: int | None = Field(None, ge=0, le=5, description="At least as many.")
     tag: str | None = Field(None, min_length=1, max_length=100, description="A tag of the owner.")
     album: MarkId | None = None
+    within: Within | None = None
     marked: bool | None = Field(None, description="Only what is marked, or not marked, in this search.")
     hidden: bool | None = Field(None, description="Hidden items, which nothing else shows.")
 
@@ -321,6 +329,18 @@ class SplitRequest(StrictModel):
     """Faces that are of another person."""
 
     faces: list[MarkId] = Field(min_length=1, max_length=1000)
+
+
+class AddRequest(StrictModel):
+    """A folder to add, as /api/roots names it."""
+
+    folder: str = Field(min_length=1, max_length=4000)
+
+
+class CancelRequest(StrictModel):
+    """The job to end: the one that runs or, by its place, one that waits."""
+
+    waiting: int | None = Field(None, ge=0, le=1000)
 
 
 class TokenRequest(StrictModel):

@@ -15,6 +15,7 @@ from rankloom.collection.organizing import Notes, notes_of
 from rankloom.collection.originals import GONE, open_indexed, open_original
 from rankloom.collection.overview import boxes_of, cues_of, files_of, shots_of
 from rankloom.collection.pictures import record_upload
+from rankloom.collection.places import position_of
 from rankloom.collection.query import check_region
 from rankloom.descriptors.tags import specific_first
 from rankloom.media import MediaError
@@ -144,6 +145,7 @@ def _jpeg(request: Request, headers: dict[str, str], data: bytes) -> Response:
 def _details(context: Context, number: int, here: bool) -> dict[str, Any]:
     item = context.collection.items([number])[0]
     roots, files, texts = context.roots(), [], context.collection.texts(number)
+    place = position_of(context.collection, number)
     for indexed in files_of(context.collection, number):
         folder, name = os.path.split(indexed.path)
         opened = open_indexed(indexed, roots.values())
@@ -156,6 +158,7 @@ def _details(context: Context, number: int, here: bool) -> dict[str, Any]:
     return {
         "id": item.id, "kind": item.kind, "files": files, "reveal": reveal, "start": item.start, "end": item.end,
         "width": item.width, "height": item.height, "taken": item.taken, "faces": item.faces,
+        "place": None if place is None else place._asdict(),
         "texts": [{"text": text, "source": source} for text, source in texts],
         "tags": specific_first([text for text, source in texts if source == "tag"]),
         "shots": [shot._asdict() for shot in shots_of(context.collection, number)],

@@ -1,17 +1,21 @@
 // The search with all its parts: each gets what it draws and what it may do, and none knows the others.
 
+import { emptyCollection } from "./adding.js";
 import { AlbumBar } from "./albumbar.js";
 import { api, on, post } from "./api.js";
+import { Atlas } from "./atlas.js";
 import { Box } from "./box.js";
 import { Concepts } from "./concepts.js";
 import { $, announce, attempt, toast } from "./dom.js";
 import { Experts } from "./experts.js";
 import { Filters } from "./filters.js";
 import { Grid } from "./grid.js";
+import { sayEnds } from "./jobs.js";
 import { makeKeys } from "./keys.js";
 import { Marking } from "./marking.js";
 import { Marks } from "./marks.js";
 import { makeMessages } from "./messages.js";
+import { News } from "./news.js";
 import { NotesEditor } from "./notes.js";
 import { Organizing } from "./organizing.js";
 import { Outbox } from "./outbox.js";
@@ -31,8 +35,9 @@ import { folderMenu } from "./folders.js";
 import { exportMenu, makeTools, savedMenu, sortChoice } from "./tools.js";
 import { Viewer } from "./viewer.js";
 import { Why } from "./why.js";
+import { Work } from "./work.js";
 
-/** @import { Hit, Query, Region } from "./types.js" */
+/** @import { Hit, Item, Query, Region } from "./types.js" */
 
 const SETTLED = 150; // milliseconds until a walk over the results counts as ended
 
@@ -47,8 +52,11 @@ export class App {
     this.outbox = new Outbox(post);
     this.showTab = () => showTab("search");
     this.showAlbums = () => showTab("albums");
+    this.showCollection = () => {};
+    this.showPlaces = () => showTab("places");
     const speech = { announce, toast };
     this.search = new Search({ store: this.store, api, speech, visit, showTab: this.showTab });
+    this.work = new Work(api);
     makeStatus(this.store);
     this.selection = new Selection({
       store: this.store, speech, items: (first, end) => this.search.browse.items(first, end),
@@ -75,6 +83,7 @@ export class App {
       at: (index) => this.search.browse.at(index),
       rate: (hit, stars) => this.organizing.rate([hit.id], stars),
       hide: (hit) => this.organizing.hide([hit.id], !hit.hidden),
+      showPlace: (place) => this.showPlace(place),
     });
     this.makeBox();
     this.makeTools();
@@ -82,6 +91,13 @@ export class App {
       reorder: () => this.reorder(), undo: () => this.marking.undo(), focusResults: () => this.grid.focus(),
     });
     this.makeKeys();
+    this.atlas = new Atlas({
+      api, store: this.store, work: this.work,
+      show: (within) => { this.showTab(); this.search.filter("within", within); },
+    });
+    new News({ store: this.store, work: this.work, refresh });
+    sayEnds(this.work, () => this.workEnded());
+    this.work.start();
     on("back", () => this.sync());
     addEventListener("beforeunload", (event) => { if (this.outbox.size) event.preventDefault(); });
   }
@@ -159,7 +175,23 @@ export class App {
       again: () => this.search.run({ push: false }), home: () => this.home(),
       clearFilters: () => this.search.clearFilters(), change: (patch) => this.search.change(patch),
       ask: (query) => this.search.ask(query), similar: (item) => this.search.addItem(item, true),
+      empty: () => emptyCollection(api, this.work, this.store.state.readOnly),
     });
+  }
+
+  /** Folders may have come, and what the tab "Collection" says. */
+  async workEnded() {
+    try {
+      this.store.update({ folders: (await api.collection()).folders });
+    } catch { /* the banner says it */ }
+    if (!$("view-collection").hidden) this.showCollection();
+  }
+
+  /** @param {Item["place"]} place */
+  showPlace(place) {
+    if (!place) return;
+    this.atlas?.lookAt(place.latitude, place.longitude);
+    this.showPlaces();
   }
 
   makeBox() {
@@ -181,6 +213,7 @@ export class App {
       filter: (name, value) => this.search.filter(name, value),
       setPlain: (plain) => this.search.change({}, { plain }),
       clear: () => this.search.clearFilters({ plain: false }), tags: api.tags,
+      map: () => this.showPlaces(),
     });
     makeTools({
       filters, folders: folderMenu(this.store, api, (folder) => this.search.filter("folder", folder)),

@@ -1,6 +1,7 @@
 // What is known of an item, and what can be done with its file: copy its path, download it, show its folder.
 
 import { file } from "./addresses.js";
+import { placeLink } from "./atlas.js";
 import { attempt, button, h, icon, toast } from "./dom.js";
 import { clock, date, table } from "./format.js";
 import { t } from "./i18n.js";
@@ -16,8 +17,13 @@ const OMITTED = ["name", "folder", "speech", "owner", "owner_tag", "tag"]; // te
 /** The path of a file: whole where the server is on this machine, else below what was indexed. */
 export const pathOf = (/** @type {Item["files"][0]} */ { path, folder, name }) => path ?? `${folder}/${name}`;
 
-/** @param {Hit} hit @param {Item | null} item */
-export function facts(hit, item) {
+/**
+ * What is known of an item, as a list.
+ * @param {Hit} hit
+ * @param {Item | null} item
+ * @param {(place: Item["place"]) => void} showPlace
+ */
+export function facts(hit, item, showPlace) {
   const texts = (item?.texts ?? []).filter(({ source }) => !OMITTED.includes(source));
   const tags = item?.tags.join(", ") ?? "";
   const [first, ...copies] = (item?.files ?? [{ ...hit, there: true }]).map(pathOf);
@@ -27,6 +33,7 @@ export function facts(hit, item) {
     [t("File"), first ? h("span", { class: "path" }, first) : ""],
     [t("Copies"), copies.length ? copies.map((path) => h("span", { class: "path" }, path)) : ""],
     [t("Shot"), hit.kind === "shot" ? t("{start} to {end}", shot) : ""],
+    [t("Place"), item?.place ? placeLink(item.place, () => showPlace(item.place)) : ""],
     [t("Faces"), item?.faces ? String(item.faces) : ""],
     ...texts.map(({ source, text }) => [SOURCES[source] ?? source, text]),
     [t("Automatic tags"), tags ? h("span", { class: "one-line", title: tags }, tags) : ""],

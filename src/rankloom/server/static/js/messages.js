@@ -14,6 +14,7 @@ import { isEmpty, isList } from "./query.js";
  * @property {(patch: Partial<Query>) => void} change
  * @property {(query: Partial<Query>) => void} ask
  * @property {(item: number) => void} similar
+ * @property {() => HTMLElement} empty what to do while the collection is empty
  */
 
 const WELCOME = "Search with words, with a picture, or with both. Mark results right or wrong, and the next "
@@ -48,7 +49,7 @@ function welcome(api, actions) {
 }
 
 /** @param {Pick<Api, "suggestions">} api @param {Actions} actions */
-async function suggestions(api, { ask, similar }) {
+async function suggestions(api, { ask, similar, empty }) {
   const { words, items } = await api.suggestions();
   const cards = [
     words.map(({ item, text }) => card(item, `Search for ${text}`, () => ask({ text }), text)),
@@ -57,8 +58,7 @@ async function suggestions(api, { ask, similar }) {
   if (cards.length) {
     return [h("ul", { class: "cards", "aria-label": "Searches to try, by a word or by a picture" }, cards)];
   }
-  return [h("p", { class: "hint" }, "The collection is still empty. Fill it with: ",
-    h("code", {}, "rankloom index PATH"))];
+  return [empty()];
 }
 
 /** @param {number} item @param {string} label @param {() => void} onclick */

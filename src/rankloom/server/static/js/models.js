@@ -8,7 +8,7 @@ import { jobEnd } from "./jobs.js";
 /** @import { Api, Model } from "./types.js" */
 /**
  * @typedef {object} Parts
- * @property {Pick<Api, "models" | "train" | "useModel" | "collection">} api
+ * @property {Pick<Api, "models" | "train" | "useModel" | "work">} api
  * @property {boolean} readOnly
  * @property {() => void} changed scores are others now
  */

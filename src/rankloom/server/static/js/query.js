@@ -15,6 +15,7 @@ const flag = (/** @type {string} */ value) => value === "1";
 const FILTERS = [
   ["in", "folder", text], ["kind", "kind", text], ["after", "after", text], ["before", "before", text],
   ["text", "has_text", flag], ["stars", "stars", whole], ["tag", "tag", text], ["album", "album", whole],
+  ["within", "within", text],
   ["marked", "marked", flag], ["hidden", "hidden", flag],
 ];
 /** @type {Sort[]} */

@@ -11,6 +11,8 @@ export interface Filters {
   stars?: number;
   tag?: string;
   album?: number;
+  /** A rectangle of the map: west,south,east,north in degrees. */
+  within?: string;
   /** Only what is marked in this search, or only what is not. */
   marked?: boolean;
   hidden?: boolean;
@@ -115,9 +117,47 @@ export interface Model {
 
 export interface CurvePoint { query: Partial<Query> | null; marks: number; start: number | null; learned: number | null }
 
-export interface Job { name: string; done: number; total: number; text: string; result?: string | null; error?: string | null }
+export interface Job {
+  name: string;
+  /** What it is about, such as a folder. */
+  what: string;
+  done: number;
+  total: number;
+  text: string;
+  paused: boolean;
+  /** What is done a second, and the seconds that the rest takes; null while nobody can tell. */
+  rate: number | null;
+  left: number | null;
+  ended?: string | null;
+  result?: string | null;
+  report?: Record<string, number> | null;
+  error?: string | null;
+  cancelled: boolean;
+  /** Files that could not be read since it began. */
+  failed?: number;
+}
+
+/** The long job that runs, those that wait, how the last of each name ended; `items` is how many there are. */
+export interface WorkState {
+  job: Job | null;
+  waiting: Job[];
+  jobs: Job[];
+  items: number;
+  /** Whether indexing was cancelled, or ended with the server. */
+  unfinished: boolean;
+  watching: boolean;
+}
+
+/** A folder of the server's machine; the name is for people, `folder` for the server. */
+export interface FolderChoice { name: string; folder: string; indexed: boolean }
+
+/** The folders in a folder, and how many pictures and videos it holds itself. */
+export interface FolderChoices {
+  folder: string; folders: FolderChoice[]; files: number; more: boolean; indexed: boolean;
+}
 
 export interface CollectionState {
+  items: number;
   pictures: number;
   videos: number;
   shots: number;
@@ -136,6 +176,7 @@ export interface FileError { name: string; folder: string; reason: string }
 
 export interface Item {
   id: number;
+  place: { latitude: number; longitude: number } | null;
   faces: number;
   /** The whole `path` is told to a browser on the server's own machine. */
   files: { folder: string; name: string; there: boolean; path?: string }[];
@@ -253,6 +294,24 @@ export interface Row {
 /** What is listed, as the server takes it in an address. */
 export type Listed = Omit<Filters, "marked"> & { sort: string };
 
+/** A file that others are copies of, or a copy; `key` stands for it, `item` shows it. */
+export interface CopiedFile {
+  key: string; item: number; name: string; folder: string; width: number; height: number; bytes: number;
+  modified: string;
+}
+
+/** Files that show the same, the best first; `why` says what it has more of. */
+export interface CopyGroup { kind: string; why: string; files: CopiedFile[] }
+
+/** Groups of duplicates; `files` and `bytes` are of all but the best; `bin` says that they may be moved. */
+export interface Copies { total: number; files: number; bytes: number; bin: boolean; groups: CopyGroup[] }
+
+/** Items that are near each other on the map; `item` is the newest, `within` the rectangle that holds them. */
+export interface Cluster { size: number; item: number; latitude: number; longitude: number; within: string }
+
+/** The groups of a part of the map; of `items` that pass the filters `total` have a position, inside `extent`. */
+export interface Places { items: number; total: number; extent: string | null; clusters: Cluster[] }
+
 /** The calls of the server's API; each throws an ApiError. */
 export interface Api {
   session(): Promise<Session>;
@@ -261,6 +320,16 @@ export interface Api {
   suggestions(): Promise<Suggestions>;
   errors(): Promise<FileError[]>;
   index(): Promise<Job>;
+  places(asked: Listed & { view: string; columns: number; rows: number }): Promise<Places>;
+  duplicates(offset: number, k: number): Promise<Copies>;
+  trashCopies(groups: { keep: string; trash: string[] }[]):
+    Promise<{ moved: string[]; left: { file: string; reason: string }[]; handed: number }>;
+  work(): Promise<WorkState>;
+  pauseWork(): Promise<WorkState>;
+  resumeWork(): Promise<WorkState>;
+  cancelWork(waiting?: number): Promise<WorkState>;
+  roots(folder: string): Promise<FolderChoices>;
+  addFolder(folder: string): Promise<Job>;
   search(asked: Asked & { k: number; offset?: number; order?: string }): Promise<Answer>;
   browse(listed: Listed, offset: number, k: number): Promise<{ total: number; hits: Hit[] }>;
   months(listed: Listed): Promise<{ total: number; groups: Group[] }>;

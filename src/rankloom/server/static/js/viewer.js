@@ -33,6 +33,7 @@ export class Viewer {
    * @param {(hit: Hit) => void} actions.why
    * @param {(hit: Hit, stars: number) => Promise<void>} actions.rate
    * @param {(hit: Hit) => void} actions.hide
+   * @param {(place: Item["place"]) => void} actions.showPlace shows a place on the map
    * @param {(index: number) => Promise<Hit | undefined>} actions.at the result at a place, fetched if need be
    */
   constructor(store, notes, api, actions) {
@@ -197,7 +198,8 @@ export class Viewer {
     stage.after.disabled = index < 0 || index + 1 >= this.store.state.hits.length;
     this.drawStrip();
     put(this.about, h("h2", {}, title(hit)), this.tools(), item ? this.notes.show(hit, item) : null,
-      facts(hit, item), fileTools(hit, item, stage.gone, this.api.reveal), this.standing.root);
+      facts(hit, item, (place) => this.leave(() => this.actions.showPlace(place))),
+      fileTools(hit, item, stage.gone, this.api.reveal), this.standing.root);
     if (inside && active.isConnected && !/** @type {any} */ (active).disabled) active.focus();
     else this.focus(inside && focused ? focused : "right");
   }
