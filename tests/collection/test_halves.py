@@ -42,6 +42,7 @@ def old(tmp_path):
                 data = halves[rows].tobytes()
                 row = (file, rows.start * 2 * one.dimension, len(data), zlib.crc32(data))
                 db.execute("INSERT INTO blocks VALUES (?, ?, ?, ?)", row)
+        db.execute("DROP TABLE positions")  # came later
         db.execute(f"PRAGMA user_version = {BEFORE}")
     return tmp_path / "c", {one.name: halves for one, halves in stored.items()}
 

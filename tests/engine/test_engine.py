@@ -1,6 +1,8 @@
 """Search: exact, explained, filtered, and the same whichever way it is asked."""
 
+import itertools
 import json
+from pathlib import Path
 
 import cv2
 import numpy as np
@@ -8,8 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from rankloom.cli import main
+from rankloom.collection import Collection, Mark, index
 from rankloom.collection.query import Example, Filters, Query
-from rankloom.engine import TEXT, SearchOptions
+from rankloom.engine import TEXT, Engine, SearchOptions
 from rankloom.experts import FOUR
 from tests.archives import COLORS, alike, picture
 
@@ -114,6 +117,42 @@ def test_region_counts_alone(engine, tmp_path):
 
     assert top((0.0, 0.0, 0.5, 1.0)).count("red") >= 4
     assert top((0.5, 0.0, 1.0, 1.0)).count("blue") >= 4
+
+
+@pytest.mark.slow
+def test_region_of_an_item(tmp_path):
+    pictures = tmp_path / "pictures"
+    pictures.mkdir()
+    for name, seed in itertools.product(("red", "blue"), range(3)):
+        cv2.imwrite(str(pictures / f"{name} {seed}.png"), picture(COLORS[name], seed))
+    cv2.imwrite(str(pictures / "both.png"), np.concatenate([picture(COLORS["red"], 7), picture(COLORS["blue"], 8)], 1))
+    with Collection(tmp_path / "c", create=True) as collection:
+        index(collection, [pictures], preset="paper36", workers=0)
+        engine = Engine(collection)
+        (both,) = (item.id for item in collection.items() if item.path.endswith("both.png"))
+
+        def parts(**whole):
+            return [Query(examples=(Example(**whole, region=side),)) for side in ((0, 0, 0.5, 1), (0.5, 0, 1, 1))]
+
+        def found(query):
+            hits = engine.search(query, 4, SearchOptions(diffusion=False))
+            return [Path(hit.path).stem.split()[0] for hit in hits if hit.id != both][:3]
+
+        red, blue = parts(item=both)
+        assert (found(red), found(blue)) == (["red"] * 3, ["blue"] * 3)
+        assert Query.from_json(red.to_json()).to_json() == red.to_json() != blue.to_json()
+        key = engine.upload(cv2.cvtColor(cv2.imread(str(pictures / "both.png")), cv2.COLOR_BGR2RGB))
+        assert [found(query)[0] for query in parts(picture=key)] == ["red", "blue"]
+        # What is marked is kept: it is known without the file, too.
+        engine.feedback(red, [Mark(1, 0.0)])
+        (mark,) = engine.marks(red)
+        (pictures / "both.png").unlink()
+        assert engine.asked(mark.qid).examples[0].region is None
+        assert Engine(collection).search(engine.asked(mark.qid), 3)
+        with pytest.raises(ValueError, match=f"a part of item {both} cannot be looked at: its file is gone"):
+            Engine(collection).search(red)
+        with pytest.raises(ValueError, match="there is no item 99"):
+            engine.search(Query(examples=(Example(item=99, region=(0, 0, 1, 0.5)),)))
 
 
 def test_bad_queries(engine):

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import random
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from rankloom.cli import main
 from rankloom.collection import Collection
+from rankloom.collection.query import Query
 from rankloom.engine import Engine, SearchOptions
 from tests.archives import like
 
@@ -27,6 +29,31 @@ def ask(web, path, **body):
 
 def total(parts):
     return sum(part["value"] for part in parts)
+
+
+def test_standing_is_that_of_the_columns_of_phi(own, own_folder):
+    item = ask(own, "search", k=3)["hits"][2]["id"]
+    found = ask(own, "explain", item=item, standing=True)["standing"]
+    assert "standing" not in ask(own, "explain", item=item)
+    with Collection(own_folder) as collection:
+        engine = Engine(collection)
+        phi = engine.features(Query.from_json(QUERY))
+        dense, weights = np.asarray(phi), engine.weights
+    assert found["compared"] == found["total"] == len(dense) - 1
+    groups = {group["name"]: group for group in found["groups"]}
+    assert {"text", "words.map"} <= {*groups}  # the fast preset has both
+    for name, group in groups.items():
+        columns = [place for place, expert in enumerate(phi.names) if expert == name or expert.startswith(f"{name}.")]
+        values = dense[:, columns].mean(axis=1)
+        assert group["value"] == pytest.approx(values[item - 1], rel=1e-5)
+        others = np.delete(values, item - 1)
+        near = np.mean(abs(others - values[item - 1]) < 1e-6)  # rounding may put these on either side
+        assert abs(group["below"] - np.mean(others < values[item - 1])) <= near + 1e-9
+        assert (sum(group["counts"]), len(group["counts"])) == (len(others), 20)
+        assert group["low"] <= group["value"] <= group["high"]
+        assert group["weight"] == pytest.approx(sum(weights.get(phi.names[place], 0.0) for place in columns))
+    sizes = [abs(group["weight"]) for group in found["groups"]]
+    assert sizes == sorted(sizes, reverse=True)
 
 
 @pytest.mark.parametrize("marked", [False, True])

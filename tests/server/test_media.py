@@ -11,8 +11,8 @@ from PIL import Image
 
 from rankloom.collection import Collection, index
 from rankloom.collection.identity import collection_id, make_id
+from rankloom.collection.originals import open_indexed
 from rankloom.collection.overview import IndexedFile, files_of
-from rankloom.server.files import open_indexed
 from tests.serving import client, copied, ok, picture, refused, sample
 
 KINDS = ("thumbnail", "view", "file")

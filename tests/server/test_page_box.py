@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 import httpx2 as httpx
 import pytest
@@ -27,14 +26,10 @@ from tests.server.test_page_organize import audit
 from tests.serving import HEADER, copied, listening
 
 pytestmark = pytest.mark.browser
-AHEAD = Path(__file__).parent / "js" / "ahead.json"  # texts of modules that are not there yet
-ENGLISH = set(json.loads((STATIC / "messages" / "de.json").read_text(encoding="utf-8"))) - set(
-    json.loads(AHEAD.read_text(encoding="utf-8")) if AHEAD.is_file() else ()
-)
+ENGLISH = set(json.loads((STATIC / "messages" / "de.json").read_text(encoding="utf-8")))
 SHARED = {"Name", "Album", "Status", "Token", "Wavelets", "Ctrl+A", "{n} ms", "{n} s"}  # the same in German
 SEEN = """() => {
-  const others = ".card, .caption, .tool-row .menu, #part-why"; // texts of the collection, menus, reasons
-  const texts = [], shown = (one) => one.checkVisibility() && !one.closest(others);
+  const texts = [], shown = (one) => one.checkVisibility() && !one.closest(".card, .caption, kbd, option");
   const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let node = walk.nextNode(); node; node = walk.nextNode()) {
     if (shown(node.parentElement)) texts.push(node.textContent.trim());

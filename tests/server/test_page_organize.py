@@ -153,7 +153,7 @@ def test_a_large_collection_scrolls_in_bounded_steps(opened, tmp_path):  # noqa:
         page.keyboard.press("Escape")
         page.keyboard.press("Enter")
         page.wait_for_selector("#viewer[open] .notes")
-        expect(page.locator("#viewer")).to_have_attribute("aria-label", re.compile("^Item 20000"))
+        expect(page.locator("#viewer")).to_have_attribute("aria-label", re.compile("^Item 20,000"))
         page.keyboard.press("Escape")
         until(page, "history.state === null")  # closing the viewer goes back a step
         page.goto("about:blank")

@@ -71,8 +71,15 @@ def test_a_line_of_speech_plays_the_video_from_there(opened, size):  # noqa: F81
     results(page)
     page.locator(".tile").first.focus()
     page.keyboard.press("o")
-    lines = page.get_by_role("region", name="What is said").get_by_role("button")
+    strip = page.get_by_role("region", name="Shots of this video, and what is said")
+    lines = strip.locator(".cue")
     expect(lines.first).to_contain_text("tried")
+    item = page.evaluate("fetch('/api/items/4').then((answer) => answer.json())")
+    starts = [shot["start"] for shot in item["shots"]]
+    # Each line stands under the shot in which it begins.
+    under = page.evaluate("[...document.querySelectorAll('.shot')].map((shot) => shot.querySelectorAll('.cue').length)")
+    said = [max(place for place, start in enumerate(starts) if start <= cue["start"] + 0.05) for cue in item["speech"]]
+    assert under == [said.count(place) for place in range(len(starts))]
     assert Axe().run(page).violations_count == 0
     keep(page, f"speech-{size['width']}")
     last = lines.last

@@ -260,6 +260,7 @@ def test_models_are_trained_and_used(own):
     assert len(curve) == 7
     assert all(0 <= one[kind] <= 1 for one in curve for kind in ("start", "learned"))
     assert all("user" not in one for one in curve)
+    assert [*curve[0]["query"]["examples"][0]] == ["item"]
 
 
 def wait_for(web, name):
@@ -341,6 +342,19 @@ def test_a_part_of_a_picture(own):
     assert whole != part
     for region in ("1,2,3", "0,0,2,2", "a,b,c,d", "nan,0,1,1", "0.5,0,0.5,1"):
         refused(own.post(f"/api/upload?region={region}", content=picture(), headers=headers), 422)
+    for example in ({"picture": whole}, {"item": 3}):
+        hits = [
+            [(hit["id"], hit["score"]) for hit in search(own, {"examples": [{**example, **part}]}, k=20)["hits"]]
+            for part in ({}, {"region": [0, 0, 0.5, 0.5]}, {"region": [0.5, 0.5, 1, 1]})
+        ]
+        assert hits[0] != hits[1] != hits[2]
+    marked = {"query": {"examples": [{"item": 3, "region": [0, 0, 0.5, 0.5]}]}, "marks": [{"item": 1}]}
+    assert len(ok(own.post("/api/feedback", json=marked))["ids"]) == 1
+    assert [mark["item"] for mark in ok(own.post("/api/marks", json={"query": marked["query"]}))] == [1]
+    assert ok(own.post("/api/marks", json={"query": {"examples": [{"item": 3}]}})) == []
+    for region in ([0, 0, 1], [0.5, 0, 0.2, 1], [0, 0, 1, 2], ["0", 0, 1, 1]):
+        body = {"query": {"examples": [{"item": 3, "region": region}]}}
+        assert "region" in refused(own.post("/api/search", json=body), 422)
 
 
 def test_items_and_thumbnails(web):

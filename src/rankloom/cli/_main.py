@@ -12,10 +12,11 @@ from rankloom import __version__
 from rankloom.cli._options import COLLECTION
 from rankloom.cli._output import printable, say
 from rankloom.cli.bench import bench
-from rankloom.cli.collection import descriptors, duplicates, export, index, info
+from rankloom.cli.collection import descriptors, export, index, info
 from rankloom.cli.compare import compare
 from rankloom.cli.concepts import concepts
 from rankloom.cli.demo import demo, sample
+from rankloom.cli.duplicates import duplicates
 from rankloom.cli.export_model import export_model
 from rankloom.cli.learning import feedback, models, train
 from rankloom.cli.letor import evaluate, fit, predict

@@ -56,12 +56,14 @@ def collection_folder(given: str | None) -> str:
 
 
 @contextmanager
-def open_engine(collection: str | None, *, writes: bool = False, index: str | None = None) -> Iterator[Engine]:
+def open_engine(
+    collection: str | None, *, writes: bool = False, create: bool = False, index: str | None = None
+) -> Iterator[Engine]:
     """The engine of a collection, which is closed at the end; what was written is learned before that."""
     from rankloom.collection import Collection
     from rankloom.engine import Engine
 
-    with Collection(collection_folder(collection)) as opened:
+    with Collection(collection_folder(collection), create=create) as opened:
         engine = Engine(opened, index=index)
         yield engine
         if writes:

@@ -9,7 +9,10 @@ import click
 
 from rankloom.cli._options import json_option
 from rankloom.cli._output import emit, file_progress, progress, say_written, table, write_figures
+from rankloom.cli.bench_all import everything
 from rankloom.cli.bench_car import car
+from rankloom.cli.bench_online import online
+from rankloom.cli.bench_rlr import rlr
 
 if TYPE_CHECKING:
     from rankloom.experiments.papers.cascade import CascadeReport
@@ -107,3 +110,6 @@ def _show_cascade(report: CascadeReport, what: str) -> None:
 
 
 bench.add_command(car)
+bench.add_command(everything)
+bench.add_command(online)
+bench.add_command(rlr)

@@ -1,4 +1,4 @@
-"""index, info, export, duplicates, descriptors: the collection from the shell."""
+"""index, info, export, descriptors: the collection from the shell."""
 
 from __future__ import annotations
 
@@ -287,32 +287,6 @@ def _export_sidecars(collection: str | None, output: str | None, as_json: bool) 
     say(f"{done.written:,} sidecars -> {output or 'beside the files'}")
     if done.left:
         say(f"{len(done.left):,} sidecars of other programs are left as they are", err=True)
-
-
-@click.command()
-@collection_option
-@click.option("--bits", default=3, show_default=True, type=click.IntRange(0, 31), help="How far hashes may differ.")
-@json_option
-def duplicates(collection: str | None, bits: int, as_json: bool) -> None:
-    """List pictures that show the same: equal files, and the same picture in another size or encoding.
-
-    \b
-    Example:
-      rankloom duplicates
-    """
-    from rankloom.collection import Collection, duplicate_groups
-
-    with Collection(collection_folder(collection)) as opened:
-        groups = [("equal", item.paths) for item in opened.items() if len(item.paths) > 1]
-        for ids in duplicate_groups(opened, bits=bits):
-            groups.append(("near", tuple(path for item in opened.items(ids) for path in item.paths)))
-    for kind, paths in groups:
-        if as_json:
-            emit({"kind": kind, "paths": list(paths)})
-        else:
-            say(f"{kind}: " + "  ".join(paths))
-    if not as_json:
-        say(f"{len(groups):,} groups")
 
 
 @click.group()

@@ -36,6 +36,13 @@ _MOST_NAMED = 3  # profiles with the most marks
     "--profiles", is_flag=True,
     help="Each browser has marks and saved searches of its own; otherwise all share those of the shell.",
 )  # fmt: skip
+@click.option(
+    "--allow-root", "roots", multiple=True, type=click.Path(exists=True, file_okay=False),
+    help="A folder below which the page may add folders; may be repeated. Your home unless given, if only this machine "
+    "reaches the server.",
+)  # fmt: skip
+@click.option("--watch", is_flag=True, help="Follow every change of the indexed files (the extra watch).")
+@click.option("--new", is_flag=True, help="Make an empty collection if there is none; the page fills it.")
 @click.option("--open/--no-open", "open_page", default=False, help="Open the page in the browser.")
 @click.option("--quiet", is_flag=True, help="No line for each request.")
 @index_option
@@ -48,6 +55,9 @@ def serve(
     proxies: tuple[str, ...],
     read_only: bool,
     profiles: bool,
+    roots: tuple[str, ...],
+    watch: bool,
+    new: bool,
     open_page: bool,
     quiet: bool,
     index: str | None,
@@ -58,6 +68,7 @@ def serve(
     Example:
       rankloom serve
       rankloom serve -c photos.rankloom --read-only
+      rankloom serve -c new.rankloom --new --allow-root ~/Pictures --watch
       rankloom serve --host 0.0.0.0 --token-file token --profiles
       rankloom serve --token-file token --trusted-proxy 127.0.0.1 --allow-host photos.example.org
     """
@@ -67,9 +78,14 @@ def serve(
 
     token = Path(token_file).read_text(encoding="utf-8").strip() if token_file else os.environ.get("RANKLOOM_TOKEN")
     settings = ServerSettings(
-        host, port, token or None, read_only=read_only, profiles=profiles, names=names, proxies=proxies
-    )
+        host, port, token or None, read_only=read_only, profiles=profiles, names=names, proxies=proxies,
+        roots=tuple(map(os.path.abspath, roots)) or None, watch=watch,
+    )  # fmt: skip
     settings.check()
+    if watch:
+        from rankloom.collection.watching import check_watching
+
+        check_watching()
 
     from rankloom.server import serve as run
 
@@ -78,7 +94,7 @@ def serve(
     logging.basicConfig(handlers=[log], level=logging.WARNING)
     logging.getLogger("rankloom.server.access").setLevel(logging.WARNING if quiet else logging.INFO)
 
-    with open_engine(collection, index=index) as engine:
+    with open_engine(collection, create=new, index=index) as engine:
         others = [] if profiles else _of_other_profiles(engine.collection)
 
         def ready(address: str) -> None:

@@ -126,7 +126,7 @@ def _references(db: sqlite3.Connection) -> int:
     db.execute("DELETE FROM album_items WHERE album NOT IN (SELECT id FROM albums)")
     db.execute("DELETE FROM known_faces WHERE box NOT IN (SELECT number FROM boxes)")
     db.execute("UPDATE known_faces SET person = NULL WHERE person NOT IN (SELECT id FROM people)")
-    for table in ("cues", "readings"):
+    for table in ("cues", "readings", "positions"):
         db.execute(f"DELETE FROM {table} WHERE hash NOT IN (SELECT hash FROM contents)")
     db.execute("DELETE FROM uses WHERE model NOT IN (SELECT id FROM models) AND model != 0")
     db.execute("DELETE FROM checkpoints")  # made again from the log

@@ -204,7 +204,7 @@ def merged(new: sqlite3.Connection, old: sqlite3.Connection) -> dict[str, int]:
     drop_older_captions(new)
     boxed = tables()["boxes"].columns.index("item")
     take("boxes", (row for row in _rows(old, "boxes") if before < row[boxed] <= last))
-    for name in ("cues", "readings"):
+    for name in ("cues", "readings", "positions"):
         place = tables()[name].columns.index("hash")
         take(name, (row for row in _rows(old, name) if row[place] in fresh))
     for name in ("shown", "qrels"):

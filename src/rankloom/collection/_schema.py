@@ -225,6 +225,15 @@ MIGRATIONS = (
     -- Vectors have one byte a component: what was learned by others differs a little, and is learned again.
     DELETE FROM checkpoints;
     """,
+    """
+    -- Where a content was taken, in degrees; NULL if its metadata does not say so. Those without a row were described
+    -- before this was read.
+    CREATE TABLE positions (
+        hash TEXT PRIMARY KEY REFERENCES contents, latitude REAL, longitude REAL
+    ) WITHOUT ROWID;
+    CREATE INDEX positions_place ON positions (latitude, longitude) WHERE latitude NOT NULL;
+    """
+    + _counted("contents", "positions"),
 )
 
 

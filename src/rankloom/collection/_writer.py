@@ -8,6 +8,7 @@ from time import monotonic
 import numpy as np
 
 from rankloom.collection._files import AppendFile, vector_file
+from rankloom.collection._positions import store_positions
 from rankloom.collection._readings import store_boxes, store_readings
 from rankloom.collection._texts import shared_texts
 from rankloom.collection.collection import THUMBNAILS, Collection
@@ -82,6 +83,7 @@ class Writer:
             for file in fresh.values():
                 db.execute("INSERT INTO contents VALUES (?, ?, ?)", (file.hash, file.kind, file.size))
                 store_readings(db, file)
+            store_positions(db, [(file.hash, file.position) for file in fresh.values()])
             for number, ((file, item), place) in enumerate(zip(items, thumbs[0], strict=True), first):
                 db.execute(
                     "INSERT INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",

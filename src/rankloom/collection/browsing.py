@@ -75,7 +75,8 @@ class Catalogue:
         if filters.marked is not None:
             raise ValueError("marked items are those of a search: give words or an example, too")
         count = counters(self._collection)
-        texts = count.contents if filters.has_text is not None or filters.tag is not None else None
+        by_contents = (filters.has_text, filters.tag, filters.within)
+        texts = None if by_contents == (None, None, None) else count.contents
         dates = [None if date is None else start_of(date) for date in (filters.after, filters.before)]
         key = (count.files, count.organizing, texts, replace(filters, after=dates[0], before=dates[1]), sort)
         with self._lock:

@@ -40,6 +40,7 @@ from rankloom.media import (
 from rankloom.media.embedded import embedded_texts, picture_texts
 from rankloom.media.errors import reason
 from rankloom.media.images import Source, decoded, open_image, upright_size
+from rankloom.media.positions import Position, picture_position, video_position
 from rankloom.media.texts import texts_beside
 
 if TYPE_CHECKING:
@@ -98,6 +99,7 @@ class DescribedFile:
     subtitles: list[Cue] = field(default_factory=list)
     speech: list[Cue] = field(default_factory=list)
     read: list[str] = field(default_factory=list)  # the readers that have read it
+    position: Position | None = None  # where it was taken
     error: str | None = None
     warnings: list[str] = field(default_factory=list)  # what was left out, though the file was read
     seconds: float = 0.0  # that it took
@@ -248,9 +250,10 @@ def _describe_content(result: DescribedFile, source: Source, alive: Callable[[st
     problems: list[str] = []
     if result.kind == "video":
         embedded = embedded_texts(result.path, result.warnings.append)
+        result.position = video_position(result.path)
         result.items = [*_shots(result.path, problems.append, alive)]
     else:
-        item, embedded = _picture(source, problems.append, result.warnings.append)
+        item, embedded, result.position = _picture(source, problems.append, result.warnings.append)
         result.items = [item]
     for item in result.items:
         lines = shared_texts([(line, OCR) for line in lines_of(item.boxes)], len(result.items), result.warnings.append)
@@ -269,11 +272,11 @@ def _describe_content(result: DescribedFile, source: Source, alive: Callable[[st
 
 def _picture(
     source: Source, unread: Callable[[str], None], warn: Callable[[str], None]
-) -> tuple[DescribedItem, list[str]]:
-    """A picture, and the texts inside it; it is opened once."""
+) -> tuple[DescribedItem, list[str], Position | None]:
+    """A picture, the texts inside it, and where it was taken; it is opened once."""
     with open_image(source) as image:
         width, height = upright_size(image)
-        taken = _taken(image)
+        taken, place = _taken(image), picture_position(image)
         texts = picture_texts(image, warn)
         pixels = decoded(image)
     item = _described(pixels, width, height)
@@ -281,7 +284,7 @@ def _picture(
     assert _describer is not None
     if OCR in _describer.settings.readers:
         item.boxes += read_or_warn(lambda: text_boxes_of_file(source, pixels, (width, height)), unread) or []
-    return item, texts
+    return item, texts, place
 
 
 def _taken(image: Any) -> str | None:

@@ -14,12 +14,13 @@ from rankloom.collection.albums import album_names
 from rankloom.collection.collection import Collection
 from rankloom.collection.marks import StoredMark, judgements, marks
 from rankloom.collection.organizing import Notes, notes_of
+from rankloom.collection.places import positions_of_all
 from rankloom.core import Qrel
 from rankloom.datasets.trec import qid_to_trec, qrels_text
 
 ITEM_COLUMNS = (
-    "id", "kind", "path", "shot", "start", "end", "width", "height", "taken", "faces", "copies", "text", "tags",
-    "stars", "hidden", "albums",
+    "id", "kind", "path", "shot", "start", "end", "width", "height", "taken", "latitude", "longitude", "faces",
+    "copies", "text", "tags", "stars", "hidden", "albums",
 )  # fmt: skip
 MARK_COLUMNS = ("id", "query", "item", "grade", "over", "user", "at")
 _TABLES = (".csv", ".tsv", ".parquet")
@@ -47,12 +48,16 @@ def item_rows(collection: Collection) -> Iterator[dict[str, Any]]:
     """One record an item that has a file."""
     items = collection.items()
     notes, in_albums = notes_of(collection, [item.id for item in items]), album_names(collection)
+    places = positions_of_all(collection)
     for item in items:
+        place = places.get(item.id)
         note = notes.get(item.id, Notes())
         texts = collection.texts(item.id)
         yield {
             "id": item.id, "kind": item.kind, "path": item.path, "shot": item.shot, "start": item.start,
-            "end": item.end, "width": item.width, "height": item.height, "taken": item.taken, "faces": item.faces,
+            "end": item.end, "width": item.width, "height": item.height, "taken": item.taken,
+            "latitude": None if place is None else place.latitude,
+            "longitude": None if place is None else place.longitude, "faces": item.faces,
             "copies": len(item.paths),
             "text": " | ".join(text for text, source in texts if source != "tag"),
             "tags": " | ".join(text for text, source in texts if source == "tag"),

@@ -16,6 +16,7 @@ from rankloom.collection.albums import album
 from rankloom.collection.dates import start_of
 from rankloom.collection.overview import folders_with_files
 from rankloom.collection.query import Filters
+from rankloom.collection.rectangles import condition, rectangle
 from rankloom.core import IntArray
 
 _MOST_NAMED = 8
@@ -67,8 +68,8 @@ def conditions_of(collection: Collection, filters: Filters) -> tuple[list[str], 
             conditions.append(f"{DATE} {sign} ?")
             values.append(start_of(date))
     if filters.folder is not None:
-        condition, place = _inside(collection, filters.folder)
-        conditions.append(condition)
+        below, place = _inside(collection, filters.folder)
+        conditions.append(below)
         values += place
     if filters.has_text is not None:
         word = "" if filters.has_text else "NOT "
@@ -82,6 +83,10 @@ def conditions_of(collection: Collection, filters: Filters) -> tuple[list[str], 
     if filters.album is not None:
         conditions.append("id IN (SELECT item FROM album_items WHERE album = ? AND member)")
         values.append(album(collection, filters.album).id)
+    if filters.within is not None:
+        inside, place = condition(rectangle(filters.within))
+        conditions.append(inside)
+        values += place
     return conditions, values
 
 

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 from rankloom._io import remove_leftovers
 from rankloom.collection._backfill import backfill
 from rankloom.collection._pool import run_in_order
+from rankloom.collection._positions import look_for_positions
 from rankloom.collection._readings import reread as read_again
 from rankloom.collection._texts import shared_texts
 from rankloom.collection._writer import Writer
@@ -34,6 +36,7 @@ from rankloom.collection.settings import settings_for
 from rankloom.collection.verify import refuse_damaged
 from rankloom.media import find_files, kind_of, read_captions
 
+LOOKS = 500  # files that are looked at between two words on it
 PATIENCE_SECONDS = 20.0  # files that are described wait for an earlier one, so that the same files get the same numbers
 
 
@@ -124,12 +127,14 @@ def index(
         choose_readers(collection, {OCR: ocr, SPEECH: speech})
         roots = _roots(collection, paths)
         count = os.cpu_count() or 1 if workers is None else workers
-        tasks, gone = _scan(collection, roots, report, leave, retry=retry, forget_missing=forget_missing)
+        looking = partial(progress, 0, 0)
+        tasks, gone = _scan(collection, roots, report, leave, looking, retry=retry, forget_missing=forget_missing)
         settings = settings_for(collection, preset, descriptors, [task.path for task in tasks], count)
         backfill(collection, settings, count, progress)
-        _forget(collection, gone)
+        forget_files(collection, gone)
         report.removed = len(gone)
         _describe(collection, tasks, settings, count, report, progress)
+        look_for_positions(collection, count, progress)
         if reread:
             report.reread = read_again(
                 collection, settings, count, progress, lambda path, line: report.warnings.append((path, line))
@@ -172,6 +177,7 @@ def _scan(
     roots: list[str],
     report: IndexReport,
     leave: Container[str],
+    looking: Callable[[str], None],
     *,
     retry: bool,
     forget_missing: bool,
@@ -194,6 +200,8 @@ def _scan(
             if path in seen or inside in Path(path).parents:
                 continue
             seen.add(path)
+            if len(seen) % LOOKS == 1:
+                looking(f"looking through folders: {len(seen) - 1:,} files")
             if path in leave:
                 continue
             if not _is_text(path):
@@ -234,7 +242,7 @@ def _under(path: str, roots: Sequence[str]) -> bool:
     return any(path == root or path.startswith(root.rstrip(os.sep) + os.sep) for root in roots)
 
 
-def _forget(collection: Collection, gone: list[str]) -> None:
+def forget_files(collection: Collection, gone: list[str]) -> None:
     """Take deleted files out. Their items stay, hidden, with their vectors and marks: the content may come back."""
     if gone:
         with collection.transaction() as db:

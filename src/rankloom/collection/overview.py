@@ -149,3 +149,14 @@ def sample_texts(collection: Collection, most: int) -> Iterator[tuple[str, str]]
 def text_count(collection: Collection) -> int:
     """How many texts there are."""
     return int(collection.db.execute("SELECT count(*) FROM texts").fetchone()[0])
+
+
+def items_with_files(collection: Collection) -> int:
+    """How many items have a file and are not hidden."""
+    query = "SELECT count(*) FROM items WHERE hash IN (SELECT hash FROM files) AND id NOT IN (SELECT item FROM hidden)"
+    return int(collection.db.execute(query).fetchone()[0])
+
+
+def errors_since(collection: Collection, moment: str) -> int:
+    """How many files could not be read from a moment on."""
+    return int(collection.db.execute("SELECT count(*) FROM errors WHERE at >= ?", (moment[:19],)).fetchone()[0])

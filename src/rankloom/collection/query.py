@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
@@ -12,6 +12,8 @@ from math import isfinite
 from typing import Any
 
 from numpy.typing import NDArray
+
+from rankloom.collection.rectangles import rectangle
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +26,7 @@ class Example:
     path : a picture file.
     image : array of shape (height, width, 3), bytes.
     picture : the key of a picture that an engine keeps for queries.
-    region : left, top, right and bottom of the part that counts, as shares of width and height; not for items.
+    region : left, top, right and bottom of the part that counts, as shares of width and height.
     weight : how much it counts; below 0 it shows what is not wanted.
     """
 
@@ -42,13 +44,23 @@ class Example:
                 f"an example is an item, a path, an image or a picture; got {' and '.join(given) or 'none'}"
             )
         if self.region is not None:
-            left, top, right, bottom = self.region
-            if not (0 <= left < right <= 1 and 0 <= top < bottom <= 1):
-                raise ValueError(f"a region is left, top, right, bottom from 0 to 1, got {self.region}")
-            if self.item is not None or self.picture is not None:
-                raise ValueError("a region needs the picture: give its path or image")
+            check_region(self.region)
         if not isfinite(self.weight) or self.weight == 0:
             raise ValueError(f"the weight of an example must be a number other than 0, got {self.weight}")
+
+
+def check_region(region: Sequence[float]) -> None:
+    """Refuse what is no part of a picture.
+
+    >>> check_region((0.5, 0, 0.2, 1))
+    Traceback (most recent call last):
+    ValueError: a region is left, top, right, bottom from 0 to 1, got (0.5, 0, 0.2, 1)
+    """
+    if len(region) == 4:
+        left, top, right, bottom = region
+        if 0 <= left < right <= 1 and 0 <= top < bottom <= 1:
+            return
+    raise ValueError(f"a region is left, top, right, bottom from 0 to 1, got {region}")
 
 
 @dataclass(frozen=True)
@@ -66,6 +78,8 @@ class Filters:
     stars : only items with at least as many stars.
     tag : only items with this tag of the owner.
     album : only items of the album with this number.
+    within : only items that were taken inside a rectangle of the map: west, south, east and north in degrees; where
+        west is greater than east, it crosses the date line.
     marked : only items that are marked (or not) in this search, which has something to rank by then.
     hidden : only hidden items; they are in no other results.
     """
@@ -78,6 +92,7 @@ class Filters:
     stars: int | None = None
     tag: str | None = None
     album: int | None = None
+    within: tuple[float, float, float, float] | None = None
     marked: bool | None = None
     hidden: bool | None = None
 
@@ -86,6 +101,8 @@ class Filters:
             raise ValueError(f"kind must be 'picture' or 'shot', got {self.kind!r}")
         if self.stars is not None and not 0 <= self.stars <= 5:
             raise ValueError(f"stars must be from 0 to 5, got {self.stars!r}")
+        if self.within is not None:
+            object.__setattr__(self, "within", rectangle(self.within))
 
     @property
     def given(self) -> bool:
@@ -157,7 +174,8 @@ class Query:
             if example.item is None and example.picture is None:
                 raise ValueError("only items and kept pictures have a JSON form; keep the picture with engine.upload")
             kind = {"picture": example.picture} if example.item is None else {"item": example.item}
-            examples.append({**kind, **({} if example.weight == 1.0 else {"weight": example.weight})})
+            part = {} if example.region is None else {"region": [*example.region]}
+            examples.append({**kind, **part, **({} if example.weight == 1.0 else {"weight": example.weight})})
         if examples:
             plain["examples"] = examples
         filters = {name: value for name, value in vars(self.filters).items() if value is not None}
@@ -169,8 +187,13 @@ class Query:
     def from_json(cls, plain: Mapping[str, Any]) -> Query:
         """Read what `to_json` wrote."""
         try:
-            examples = tuple(Example(**example) for example in plain.get("examples", ()))
+            examples = tuple(_example(example) for example in plain.get("examples", ()))
             rest = {key: value for key, value in plain.items() if key not in ("examples", "filters")}
             return cls(examples=examples, filters=Filters(**plain.get("filters", {})), **rest)
         except TypeError as error:
             raise ValueError(f"this is no query: {error}") from None
+
+
+def _example(plain: Mapping[str, Any]) -> Example:
+    region = plain.get("region")
+    return Example(**{**plain, "region": None if region is None else tuple(region)})

@@ -54,7 +54,9 @@ def _stamp(path: str) -> tuple[int, int] | None:
     return status.st_size, status.st_mtime_ns
 
 
-def watch(roots: Sequence[str | os.PathLike[str]], besides: str | os.PathLike[str]) -> Iterator[frozenset[str]]:
+def watch(
+    roots: Sequence[str | os.PathLike[str]], besides: str | os.PathLike[str], until: Callable[[], bool] = lambda: False
+) -> Iterator[frozenset[str]]:
     """Yield once when the folders are watched, then whenever changes in them have settled.
 
     What is yielded are the files that are being written just now. Nothing that happens between two of them is missed.
@@ -63,6 +65,7 @@ def watch(roots: Sequence[str | os.PathLike[str]], besides: str | os.PathLike[st
     ----------
     roots : files and folders.
     besides : a folder that is not watched, also inside of these: that of the collection.
+    until : asked at every look whether to end.
     """
     from watchfiles import Change
     from watchfiles import watch as changes_in
@@ -83,6 +86,8 @@ def watch(roots: Sequence[str | os.PathLike[str]], besides: str | os.PathLike[st
         *places, watch_filter=matters, rust_timeout=round(1000 * LOOK_SECONDS), yield_on_timeout=True
     )  # fmt: skip
     for changes in looks:
+        if until():
+            return
         unsettled.add(path for _, path in changes)
         if unsettled.settled() or not watching:
             watching = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
@@ -106,3 +107,29 @@ def tags(
         return nearest.index(tag) + 1 if tag in nearest else len(nearest) + 1 if tag in kinds else 0
 
     return sorted(scores.items(), key=lambda tag: (-round(tag[1], 2), breadth(tag[0]), tag[0]))[:most]
+
+
+def specific_first(words: Sequence[str]) -> list[str]:
+    """Tags of a picture as people read them: the likeliest class, its kinds from the narrowest on, then the next class.
+
+    Other names of a class, which are there to be found by, are left out.
+
+    Parameters
+    ----------
+    words : as `tags` orders them.
+
+    Examples
+    --------
+    >>> specific_first(["dog", "animal", "hound", "hunting dog", "beagle", "bloodhound", "sleuthhound", "my own"])
+    ['beagle', 'hound', 'hunting dog', 'dog', 'animal', 'bloodhound', 'my own']
+    """
+    usual = _by_usual_name()
+    classes = [usual[word] for word in words if word in usual]
+    ordered = [tag for found in classes for tag in (found.names[0], *found.kinds) if tag in words]
+    synonyms = {name for found in classes for name in found.names[1:]}
+    return [*dict.fromkeys([*ordered, *(word for word in words if word not in synonyms)])]
+
+
+@cache
+def _by_usual_name() -> dict[str, ClassWords]:
+    return {word.names[0]: word for word in class_words()}

@@ -14,7 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.collection import Collection
+from rankloom.collection.decoding import picture_reader
 from rankloom.collection.describing import Describer, DescriberSettings, load_encoder
+from rankloom.collection.originals import GONE, open_original
+from rankloom.collection.overview import item_summaries
 from rankloom.collection.pictures import has_picture, keep_picture, kept_picture
 from rankloom.collection.query import Example, Query
 from rankloom.collection.settings import query_settings
@@ -24,11 +27,13 @@ from rankloom.experts import EncodedExample
 from rankloom.experts.compact import CompactVectors
 from rankloom.features import Features
 from rankloom.media import MediaError, read_image
+from rankloom.media.images import MAX_SIDE
 
 if TYPE_CHECKING:
     from rankloom.descriptors.onnx_encoder import OnnxEncoder
 
 _REMEMBERED = 64
+_MOST_SIDE, _MOST_BYTES = 2048, 200_000_000  # of a picture a part of which is an example
 _KEPT_SIDE = 640  # of the picture that is kept, from which descriptors that come later are computed
 
 
@@ -57,12 +62,13 @@ class ExampleEncoder:
     def __init__(self, collection: Collection):
         self._collection = collection
         self._images: LRU[str, NDArray[Any]] = LRU(_REMEMBERED)
+        self._parts: LRU[Any, str] = LRU(_REMEMBERED)
         self._pictures: LRU[Any, _Picture] = LRU(_REMEMBERED)
         self._texts: LRU[tuple[OnnxEncoder, str], NDArray[Any]] = LRU(_REMEMBERED)
         self._describers: LRU[Any, Describer] = LRU(2)
 
     def keyed(self, query: Query) -> Query:
-        """The query with keys for pictures that are not items."""
+        """The query with keys for pictures that are not items, and for parts of items and of kept pictures."""
         return _with_examples(query, [self._keyed(example) for example in query.examples])
 
     def kept(self, query: Query) -> Query:
@@ -76,7 +82,7 @@ class ExampleEncoder:
 
     def _keyed(self, example: Example) -> Example:
         if example.item is not None or example.picture is not None:
-            return example
+            return example if example.region is None else Example(picture=self._part(example), weight=example.weight)
         image = example.image if example.path is None else _read(example.path)
         assert image is not None
         if example.region is not None:
@@ -84,6 +90,38 @@ class ExampleEncoder:
         key = _picture_key(image)
         self._images.put(key, image)
         return Example(picture=key, weight=example.weight)
+
+    def _part(self, example: Example) -> str:
+        """The key of a part of an item or of a kept picture, whose pixels are remembered."""
+        place = (example.item, example.picture, example.region)
+        key = self._parts.get(place)
+        if key is None or self._images.get(key) is None:
+            assert example.region is not None
+            image = np.ascontiguousarray(crop(self._whole(example), example.region))
+            key = _picture_key(image)
+            self._images.put(key, image)
+            self._parts.put(place, key)
+        return key
+
+    def _whole(self, example: Example) -> NDArray[Any]:
+        """The pixels of an item or of a kept picture: so many that the part that counts is as large as others are."""
+        if example.item is None:
+            assert example.picture is not None
+            return _decoded(kept_picture(self._collection, example.picture).jpeg)
+        known = item_summaries(self._collection, [example.item]).get(example.item)
+        if known is None:
+            raise ValueError(f"there is no item {example.item}")
+        if known.kind == "shot":
+            return _decoded(self._collection.thumbnail(example.item))
+        original = open_original(self._collection, example.item)
+        if original is None:
+            raise ValueError(f"a part of item {example.item} cannot be looked at: {GONE}")
+        with original.file as file:
+            data = file.read(_MOST_BYTES)
+        assert example.region is not None
+        left, top, right, bottom = example.region
+        side = min(_MOST_SIDE, int(np.ceil(MAX_SIDE / max(right - left, bottom - top))))
+        return picture_reader().read(data, max_side=side)
 
     def keep(self, image: NDArray[Any], names: Sequence[str] | None = None) -> str:
         """Describe a picture and keep it in the collection; the same picture has the same key."""
@@ -152,10 +190,7 @@ class ExampleEncoder:
         missing = tuple(name for name in settings.descriptors if name not in kept.vectors)
         if not missing:
             return _Picture(kept.vectors, kept.faces)
-        from PIL import Image
-
-        image = np.asarray(Image.open(io.BytesIO(kept.jpeg)).convert("RGB"))
-        later = self._described(image, replace(settings, descriptors=missing))
+        later = self._described(_decoded(kept.jpeg), replace(settings, descriptors=missing))
         return _Picture({**kept.vectors, **later.vectors}, kept.faces)
 
     def _described(self, image: NDArray[Any], settings: DescriberSettings) -> _Picture:
@@ -188,6 +223,13 @@ def crop(image: NDArray[Any], region: tuple[float, float, float, float]) -> NDAr
 def _picture_key(image: NDArray[Any]) -> str:
     """What stands for a picture: a hash of its pixels."""
     return sha256(f"{image.shape}".encode() + np.ascontiguousarray(image).tobytes()).hexdigest()[:32]
+
+
+def _decoded(jpeg: bytes) -> NDArray[Any]:
+    """The pixels of a small picture that we wrote ourselves."""
+    from PIL import Image
+
+    return np.asarray(Image.open(io.BytesIO(jpeg)).convert("RGB"))
 
 
 def _jpeg(image: NDArray[Any]) -> bytes:

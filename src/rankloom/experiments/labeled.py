@@ -29,10 +29,11 @@ _FOUR = [[*DISTANCES].index(name) for name in FOUR]
 
 @dataclass(frozen=True, eq=False)
 class LabeledCollection:
-    """Vectors by descriptor as they are stored, and the class of each item."""
+    """Vectors by descriptor as they are stored, the class of each item, and scales that need not be measured."""
 
     vectors: Mapping[str, CompactVectors]
     labels: NDArray[Any]
+    known_scales: Mapping[str, FloatArray] | None = None
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -42,8 +43,10 @@ class LabeledCollection:
         return LabeledCollection({name: self.vectors[name] for name in sorted(descriptors)}, self.labels)
 
     @cached_property
-    def scales(self) -> dict[str, FloatArray]:
+    def scales(self) -> Mapping[str, FloatArray]:
         """The scale of each distance by descriptor."""
+        if self.known_scales is not None:
+            return self.known_scales
         everything = np.ones(len(self), dtype=bool)
         scales = {name: measure_scales(stored, everything) for name, stored in self.vectors.items()}
         return {name: np.array([scales[name][distance] for distance in DISTANCES]) for name in scales}

@@ -16,16 +16,19 @@ from rankloom.collection import Collection
 from rankloom.collection.browsing import Catalogue
 from rankloom.collection.identity import collection_id
 from rankloom.collection.overview import indexed_roots
+from rankloom.collection.places import Atlas
 from rankloom.engine import Engine
+from rankloom.server.adding import Follower, Indexing
 from rankloom.server.context import Context
 from rankloom.server.errors import add_error_handlers
 from rankloom.server.guard import Guard
 from rankloom.server.health import Health
+from rankloom.server.jobs import Jobs
 from rankloom.server.page import Page
 from rankloom.server.routes import ROUTES
 from rankloom.server.schemas import ErrorBody
 from rankloom.server.settings import ServerSettings
-from rankloom.server.work import Jobs, Work
+from rankloom.server.work import Work
 
 BACKUP_SECONDS = 3600.0  # between two looks at whether today has a backup
 ERRORS: dict[int | str, dict[str, type[ErrorBody]]] = {
@@ -51,18 +54,27 @@ def create_app(engine: Engine, settings: ServerSettings | None = None) -> FastAP
     health = Health(engine.collection, read_only=settings.read_only)
     work = Work(settings.searches, settings.waiting, health.wrote)
     folder = engine.collection.folder
-    hidden = (str(folder), os.path.realpath(folder), *indexed_roots(engine.collection))
-    context = Context(engine, settings, work, health, Jobs(hidden), collection, hidden, Catalogue(engine.collection))
+    hidden = (
+        str(folder), os.path.realpath(folder), *indexed_roots(engine.collection), *settings.addable_roots()
+    )  # fmt: skip
+    jobs = Jobs(hidden)
+    indexing, catalogue, atlas = Indexing(engine, jobs), Catalogue(engine.collection), Atlas(engine.collection)
+    context = Context(engine, settings, work, health, jobs, indexing, collection, hidden, catalogue, atlas)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         if not settings.read_only and not engine.graph_ready:
             context.jobs.start("neighbours", lambda progress: _done(engine.refresh(progress)))
         backups = None if settings.read_only else asyncio.create_task(_daily_backups(context.collection))
+        follower = Follower(indexing, engine.collection, jobs) if settings.watch else None
+        if follower is not None:
+            follower.start()
         yield
         if backups is not None:
             backups.cancel()
         context.jobs.close()
+        if follower is not None:
+            follower.close()
         context.work.close()
 
     app = FastAPI(

@@ -14,15 +14,19 @@ from rankloom.collection.contents import counters
 from rankloom.collection.filtering import naming
 from rankloom.collection.matching import matched_texts
 from rankloom.collection.overview import folders_with_files, has_files_in, indexed_roots, item_summaries
+from rankloom.collection.places import Atlas
 from rankloom.collection.query import Example, Filters, Query
+from rankloom.collection.rectangles import rectangle
 from rankloom.core import Remembered
 from rankloom.engine import Engine, Explanation, SearchHit
+from rankloom.server.adding import Indexing
 from rankloom.server.errors import OTHER, Refused
 from rankloom.server.health import Health
+from rankloom.server.jobs import Jobs
 from rankloom.server.metrics import Metrics
-from rankloom.server.schemas import Contribution, FiltersModel, HitModel, MatchedModel, QueryModel
+from rankloom.server.schemas import Contribution, ExampleModel, FiltersModel, HitModel, MatchedModel, QueryModel
 from rankloom.server.settings import ServerSettings
-from rankloom.server.work import Jobs, Work
+from rankloom.server.work import Work
 
 _SHOWN = 20_000  # items of which is remembered what is shown
 
@@ -36,9 +40,11 @@ class Context:
     work: Work
     health: Health
     jobs: Jobs
+    indexing: Indexing
     id: str  # of the collection
     hidden: tuple[str, ...]  # folders of this machine that errors may name, but not to clients
     catalogue: Catalogue
+    atlas: Atlas
     metrics: Metrics = field(default_factory=Metrics)
     shown: Remembered[dict[str, Any]] = field(default_factory=lambda: Remembered(_SHOWN))
     written: Remembered[str] = field(default_factory=lambda: Remembered(_SHOWN))
@@ -101,7 +107,7 @@ class Context:
         """A query as the engine takes it."""
         return Query(
             text=model.text,
-            examples=tuple(Example(item=e.item, picture=e.picture, weight=e.weight) for e in model.examples),
+            examples=tuple(_example(example) for example in model.examples),
             filters=self.filters(model.filters),
             text_weight=model.text_weight,
             concept=model.concept,
@@ -111,13 +117,16 @@ class Context:
         """Filters as the engine takes them."""
         given = model.model_dump()
         folder = None if model.folder is None else self.folder(model.folder)
-        return Filters(**{**given, "folder": folder})
+        within = None if model.within is None else rectangle(model.within)
+        return Filters(**{**given, "folder": folder, "within": within})
 
     def query_json(self, query: Query) -> dict[str, Any]:
         """A query as the page takes it, its folder by label."""
         plain = query.to_json()
         if query.filters.folder is not None:
             plain["filters"] = {**plain["filters"], "folder": self.label(query.filters.folder, self.roots())}
+        if query.filters.within is not None:
+            plain["filters"] = {**plain["filters"], "within": rectangle(query.filters.within).text}
         return plain
 
     # Results ----------------------------------------------------------------------------------------------------------
@@ -179,6 +188,11 @@ class Context:
     def parts(why: Explanation) -> list[dict[str, Any]]:
         """The parts of a score, the largest first; only those of items name one."""
         return [{key: value for key, value in part._asdict().items() if value is not None} for part in why.largest()]
+
+
+def _example(model: ExampleModel) -> Example:
+    left_out = {"region": None} if model.region is None else {"region": tuple(model.region)}
+    return Example(**{**model.model_dump(), **left_out})
 
 
 def _hit_json(hit: SearchHit, shown: str, matched: MatchedModel | None) -> str:

@@ -37,7 +37,8 @@ EXPENSIVE = {
     "/api/undo": "mark", "/api/models/train": "train", "/api/concepts": "train", "/api/errors/retry": "train",
     "/api/session": "token", "/api/browse": "search", "/api/browse/months": "search", "/api/browse/items": "search",
     "/api/downloads": "search", "/api/items/rate": "mark", "/api/items/hide": "mark", "/api/items/tags": "mark",
-    "/api/items/caption": "mark", "/api/interleave": "search",
+    "/api/items/caption": "mark", "/api/interleave": "search", "/api/roots": "mark", "/api/places": "search",
+    "/api/duplicates": "search", "/api/duplicates/trash": "mark",
 }  # fmt: skip
 # What is no write though it is posted: these questions do not fit into an address.
 READING = (
@@ -207,6 +208,8 @@ def _limit(path: str) -> str | None:
     """The rate that limits a call, if any."""
     if path.endswith("/view"):
         return "view"
+    if path.endswith("/reveal"):
+        return "train"  # each opens a window
     if path.startswith("/api/albums"):
         return "search" if path.endswith("/suggestions") else "mark"
     return EXPENSIVE.get(path)

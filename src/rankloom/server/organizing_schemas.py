@@ -9,9 +9,10 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from rankloom.collection.albums import LONGEST_NAME
 from rankloom.collection.browsing import Sort
 from rankloom.collection.organizing import LONGEST_CAPTION, LONGEST_TAG, MOST_STARS, MOST_TAGS, clean_tag
-from rankloom.server.schemas import MOST, Date, FiltersModel, ItemId, MarkId, QueryModel, StrictModel
+from rankloom.server.schemas import MOST, Date, FiltersModel, ItemId, MarkId, QueryModel, StrictModel, Within
 
 MOST_PAGE = 1000
+MOST_CELLS = 32  # of the map, in a row or column
 MOST_FILES = 2000  # in one download
 Tag = Annotated[str, Field(max_length=LONGEST_TAG), AfterValidator(clean_tag)]
 Items = Annotated[list[ItemId], Field(min_length=1, max_length=MOST)]
@@ -31,6 +32,7 @@ class Listed(BaseModel):
     stars: int | None = Field(None, ge=0, le=MOST_STARS)
     tag: Tag | None = None
     album: int | None = Field(None, ge=1, le=2**53)
+    within: Within | None = None
     hidden: bool | None = None
     sort: Sort = "newest"
 
@@ -38,6 +40,14 @@ class Listed(BaseModel):
         """The filters as a search has them."""
         names = FiltersModel.model_fields.keys() & type(self).model_fields.keys()
         return FiltersModel(**{name: getattr(self, name) for name in names})
+
+
+class MapView(Listed):
+    """A part of the map, and the grid in whose cells items are put together."""
+
+    view: Within | None = None
+    columns: int = Field(12, ge=1, le=MOST_CELLS)
+    rows: int = Field(8, ge=1, le=MOST_CELLS)
 
 
 class Page(Listed):
@@ -127,3 +137,19 @@ __all__ = [
     "AlbumChange", "AlbumRequest", "CaptionRequest", "DownloadRequest", "HideRequest", "ItemsRequest", "Listed",
     "MarkId", "MembersRequest", "MoveRequest", "Page", "RateRequest", "Stretch", "TagsRequest",
 ]  # fmt: skip
+
+
+CopyKey = Annotated[str, Field(pattern=r"^[0-9a-f]{24}$")]
+
+
+class TrashGroup(StrictModel):
+    """The file of a group that is kept, and those that are moved to the bin, by their keys."""
+
+    keep: CopyKey
+    trash: list[CopyKey] = Field(min_length=1, max_length=1000)
+
+
+class TrashRequest(StrictModel):
+    """What to keep and what to move."""
+
+    groups: list[TrashGroup] = Field(min_length=1, max_length=1000)

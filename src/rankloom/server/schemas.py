@@ -9,6 +9,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from rankloom.collection.dates import start_of
 from rankloom.collection.names import LONGEST, check_name
+from rankloom.collection.query import check_region
+from rankloom.collection.rectangles import rectangle
 from rankloom.engine import SearchOptions
 from rankloom.engine.explanation import Kind
 from rankloom.engine.sorting import Order
@@ -27,6 +29,12 @@ def _date(text: str) -> str:
     return text
 
 
+def _place(text: str) -> str:
+    rectangle(text)  # raises
+    return text
+
+
+Within = Annotated[str, Field(max_length=120, description="west,south,east,north in degrees."), AfterValidator(_place)]
 Date = Annotated[
     str, Field(max_length=40, description="2024, 2024-05, 2024-05-17, 2024-05-17T12:30, today, yesterday, 30d ..."),
     AfterValidator(_date),
@@ -35,6 +43,17 @@ Date = Annotated[
 
 def _name(what: str) -> AfterValidator:
     return AfterValidator(lambda name: check_name(name, what))
+
+
+def _region(region: list[float]) -> list[float]:
+    check_region(region)
+    return region
+
+
+Region = Annotated[
+    list[float], AfterValidator(_region),
+    Field(description="Left, top, right and bottom of the part that counts, as shares of width and height."),
+]  # fmt: skip
 
 
 class StrictModel(BaseModel):
@@ -50,10 +69,11 @@ class ErrorBody(BaseModel):
 
 
 class ExampleModel(StrictModel):
-    """A picture that shows what is wanted: an item, or a picture that was uploaded; against it below 0."""
+    """A picture, or a part of it, that shows what is wanted: an item, or one that was uploaded; against it below 0."""
 
     item: ItemId | None = None
     picture: Key | None = None
+    region: Region | None = None
     weight: Weight = 1.0
 
     @model_validator(mode="after")
@@ -74,6 +94,7 @@ class FiltersModel(StrictModel):
     stars: int | None = Field(None, ge=0, le=5, description="At least as many.")
     tag: str | None = Field(None, min_length=1, max_length=100, description="A tag of the owner.")
     album: MarkId | None = None
+    within: Within | None = None
     marked: bool | None = Field(None, description="Only what is marked, or not marked, in this search.")
     hidden: bool | None = Field(None, description="Hidden items, which nothing else shows.")
 
@@ -229,10 +250,11 @@ class MarksRequest(StrictModel):
 
 
 class ExplainRequest(Scored):
-    """Why is this item where it is."""
+    """Why is this item where it is; on request also where it stands in what each group of experts says."""
 
     query: QueryModel
     item: ItemId
+    standing: bool = False
 
 
 class CompareRequest(Scored):
@@ -316,6 +338,18 @@ class SplitRequest(StrictModel):
     """Faces that are of another person."""
 
     faces: list[MarkId] = Field(min_length=1, max_length=1000)
+
+
+class AddRequest(StrictModel):
+    """A folder to add, as /api/roots names it."""
+
+    folder: str = Field(min_length=1, max_length=4000)
+
+
+class CancelRequest(StrictModel):
+    """The job to end: the one that runs or, by its place, one that waits."""
+
+    waiting: int | None = Field(None, ge=0, le=1000)
 
 
 class TokenRequest(StrictModel):

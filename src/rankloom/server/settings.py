@@ -70,6 +70,9 @@ class ServerSettings:
     demo : the page shows its reader around.
     names : host names under which the server may be called, beside addresses and "localhost".
     proxies : addresses of proxies that are believed when they say for whom they ask.
+    roots : folders below which the page may choose folders to add, beside those that are indexed; None for the user's
+        home where only this machine reaches the server, and for no others elsewhere.
+    watch : follow all changes of files, and index them.
     searches : threads that search; twice the cores, at least 4, unless given.
     waiting : searches that may wait for a thread; more are refused.
     upload_bytes, upload_pixels : the largest picture that may be sent.
@@ -86,6 +89,8 @@ class ServerSettings:
     demo: bool = False
     names: tuple[str, ...] = ()
     proxies: tuple[str, ...] = ()
+    roots: tuple[str, ...] | None = None
+    watch: bool = False
     searches: int = max(4, 2 * (os.cpu_count() or 1))
     waiting: int = 256
     upload_bytes: int = 25_000_000
@@ -116,6 +121,23 @@ class ServerSettings:
         for proxy in self.proxies:
             if not _is_address(proxy):
                 raise ValueError(f"a trusted proxy is an address such as 127.0.0.1 or ::1, got {proxy!r}")
+        if self.watch and self.read_only:
+            raise ValueError("a read-only server cannot index what changes: leave out --watch, or --read-only")
+
+    def addable_roots(self) -> tuple[str, ...]:
+        """Folders below which others may be added, beside those that are indexed.
+
+        >>> ServerSettings(host="0.0.0.0").addable_roots(), ServerSettings(roots=("photos",)).addable_roots()
+        ((), ('photos',))
+        """
+        if self.roots is not None:
+            return self.roots
+        return (os.path.expanduser("~"),) if self.local else ()
+
+    @property
+    def local(self) -> bool:
+        """Whether only this machine reaches the server."""
+        return is_loopback(self.host) and not self.proxies
 
 
 def _is_address(text: str) -> bool:

@@ -1,23 +1,18 @@
-"""Threads for work that must not hold up the event loop, each kind of work with its own; and long jobs."""
+"""Threads for work that must not hold up the event loop, each kind of work with its own."""
 
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections import deque
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from typing import Any, ParamSpec, TypeVar
 
-from rankloom.collection.marks import now
-from rankloom.server.errors import Refused, log_failure, one_line
-from rankloom.server.health import DISK_FULL, REASONS, is_disk_full
+from rankloom.server.errors import Refused
 
 P = ParamSpec("P")
 R = TypeVar("R")
-Progress = Callable[[int, int, str], None]
 UPLOADS, TRAININGS = 64, 16  # that may wait
 PATIENCE = 0.25  # seconds that a write waits for searches that came before it
 
@@ -138,87 +133,3 @@ class Work:
         self._writes.close(finish=True)
         for queue in (self._uploads, self._trainings, self._searches, self._reads):
             queue.close(finish=False)
-
-
-@dataclass(frozen=True)
-class Job:
-    """A long piece of work: how far it is, and how it ended."""
-
-    name: str
-    started: str
-    done: int = 0
-    total: int = 0
-    text: str = ""
-    ended: str | None = None
-    error: str | None = None
-    result: str | None = None
-
-
-class _Stopped(Exception):
-    """Raised inside a job when the server stops."""
-
-
-class Jobs:
-    """One long job at a time in a thread of its own; the last of each name is remembered.
-
-    Parameters
-    ----------
-    hidden : folders that the error of a job does not name.
-    """
-
-    def __init__(self, hidden: Sequence[str] = ()):
-        self._hidden = hidden
-        self._guard = threading.Lock()
-        self._current: Job | None = None
-        self._last: dict[str, Job] = {}
-        self._thread: threading.Thread | None = None
-        self._stop = threading.Event()
-
-    @property
-    def current(self) -> Job | None:
-        """The job that runs now."""
-        return self._current
-
-    def last(self) -> list[Job]:
-        """How the last job of each name ended."""
-        with self._guard:
-            return list(self._last.values())
-
-    def start(self, name: str, work: Callable[[Progress], Any]) -> Job:
-        """Begin a job; what it returns is shown as text. While another runs this is refused."""
-        with self._guard:
-            if self._current is not None:
-                raise Refused(409, f"wait for what is running now: {self._current.name}", retry_after=2)
-            job = self._current = Job(name, now())
-            self._thread = threading.Thread(target=self._run, args=(work,), name=f"job {name}", daemon=True)
-            self._thread.start()
-        return job
-
-    def _progress(self, done: int, total: int, text: str) -> None:
-        if self._stop.is_set():
-            raise _Stopped
-        with self._guard:
-            if self._current is not None:
-                self._current = replace(self._current, done=done, total=total, text=text)
-
-    def _run(self, work: Callable[[Progress], Any]) -> None:
-        error = result = None
-        try:
-            outcome = work(self._progress)
-            result = None if outcome is None else str(outcome)
-        except _Stopped:
-            error = "stopped with the server"
-        except (ValueError, OSError, KeyError, ImportError) as failure:
-            error = REASONS[DISK_FULL] if is_disk_full(failure) else one_line(failure, self._hidden)
-        except Exception as failure:
-            error = REASONS[DISK_FULL] if is_disk_full(failure) else log_failure(failure)
-        with self._guard:
-            if self._current is not None:
-                self._last[self._current.name] = replace(self._current, ended=now(), error=error, result=result)
-            self._current = None
-
-    def close(self, seconds: float = 30.0) -> None:
-        """Ask the job to stop at its next step, and wait for that."""
-        self._stop.set()
-        if self._thread is not None:
-            self._thread.join(seconds)

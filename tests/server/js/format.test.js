@@ -2,13 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  clock, count, date, duration, expertName, grouped, howMany, lastFrame, literally, mean, number, partGroup,
+  clock, date, duration, expertName, grouped, howMany, lastFrame, literally, mean, number, partGroup,
   signed, smooth, sum, table, title,
 } from "#page/format.js";
 
 test("numbers", () => {
-  assert.equal(count(1, "mark"), "1 mark");
-  assert.equal(count(12_345, "mark"), "12,345 marks");
   assert.equal(number(0.12345), "0.123");
   assert.equal(number(-123.4), "-123");
   assert.equal(signed(0.5, 2), "+0.50");

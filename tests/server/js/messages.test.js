@@ -1,7 +1,7 @@
 // Every text of the page in every language: nothing is missing, nothing is left over, no value is lost.
 
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 
 import { LANGUAGES } from "#page/i18n.js";
@@ -68,11 +68,6 @@ for (const { text, singular } of [...staticTexts(), ...MODULES.flatMap(textsOf)]
   TEXTS.set(text, singular && (TEXTS.get(text) ?? true));
 }
 
-/** Texts of modules that are translated ahead of their merge; the list goes when they are there. */
-const AHEAD = new URL("ahead.json", import.meta.url);
-/** @type {string[]} */
-const ahead = existsSync(AHEAD) ? JSON.parse(readFileSync(AHEAD, "utf8")) : [];
-
 /** @param {string} text */
 const values = (text) => [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort().join();
 
@@ -86,8 +81,7 @@ for (const language of Object.keys(LANGUAGES).filter((name) => name !== "en")) {
 
   test(`${language} has every text, and no other`, () => {
     assert.deepEqual(wanted.filter((text) => !messages[text]), [], "missing");
-    const known = new Set([...wanted, ...ahead]);
-    assert.deepEqual(Object.keys(messages).filter((text) => !known.has(text)), [], "left over");
+    assert.deepEqual(Object.keys(messages).filter((text) => !wanted.includes(text)), [], "left over");
   });
 
   test(`${language} keeps the values of every text`, () => {

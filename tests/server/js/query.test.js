@@ -15,6 +15,7 @@ const ADDRESSES = [
   "/?q=sea&text=1&plain=1&tab=models",
   "/?stars=4&tag=my+garden&album=12&hidden=1&sort=oldest",
   "/?q=sea&marked=0&sort=uncertain",
+  "/?x=i3.100.200.500.1000&x=i3&x=pabc-1_2.0.0.500.500%7E-2",
 ];
 
 for (const address of ADDRESSES) {
@@ -25,7 +26,8 @@ for (const address of ADDRESSES) {
 
 test("what is wrong in an address is left out", () => {
   const { query, tab, plain } = fromAddress(
-    "?w=many&x=i&x=i1~x&x=../etc&x=i7~0&x=i8~99&kind=&tab=search&album=1e9&stars=-1&sort=size",
+    "?w=many&x=i&x=i1~x&x=../etc&x=i7.5.5.1.1&x=i7.1.2.3&x=i7~0&x=i8~99&kind=&tab=search&album=1e9"
+      + "&stars=-1&sort=size",
   );
   assert.deepEqual(query, { ...empty(), examples: [{ item: 7, weight: 1 }, { item: 8, weight: 10 }] });
   assert.equal(tab, "search");
@@ -99,4 +101,14 @@ test("a suggestion takes the place of the word that is typed", () => {
   assert.equal(withoutName("summer in", "Summer in Rome"), "");
   assert.equal(withoutName("red Rom", "Summer in Rome"), "red");
   assert.equal(withoutName("red -Rom", "Rome"), "red");
+});
+
+test("a part of an item is an example of its own", () => {
+  /** @type {[number, number, number, number]} */
+  const region = [0.1, 0.2, 0.5, 1];
+  const whole = withExample(empty(), { item: 3, weight: 1 });
+  const both = withExample(whole, { item: 3, weight: 1, region });
+  assert.equal(both.examples.length, 2);
+  assert.equal(withExample(both, { item: 3, weight: 2, region }), both);
+  assert.deepEqual(forServer(both).examples, [{ item: 3, weight: 1 }, { item: 3, weight: 1, region }]);
 });

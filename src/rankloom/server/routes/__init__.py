@@ -7,17 +7,21 @@ from collections.abc import Callable
 from fastapi import APIRouter
 
 from rankloom.server.context import Context
+from rankloom.server.routes.adding import adding_routes
 from rankloom.server.routes.albums import album_routes
 from rankloom.server.routes.browse import browse_routes
 from rankloom.server.routes.collection import collection_routes
 from rankloom.server.routes.concepts import concept_routes
+from rankloom.server.routes.desktop import desktop_routes
 from rankloom.server.routes.downloads import download_routes
+from rankloom.server.routes.duplicates import duplicate_routes
 from rankloom.server.routes.export import export_routes
 from rankloom.server.routes.marks import mark_routes
 from rankloom.server.routes.media import media_routes
 from rankloom.server.routes.models import model_routes
 from rankloom.server.routes.organize import organize_routes
 from rankloom.server.routes.people import people_routes
+from rankloom.server.routes.places import place_routes
 from rankloom.server.routes.saved import saved_routes
 from rankloom.server.routes.search import search_routes
 from rankloom.server.routes.session import session_routes
@@ -39,6 +43,10 @@ ROUTES: tuple[Callable[[Context], APIRouter], ...] = (
     album_routes,
     download_routes,
     media_routes,
+    desktop_routes,
     collection_routes,
+    adding_routes,
+    place_routes,
+    duplicate_routes,
     session_routes,
 )

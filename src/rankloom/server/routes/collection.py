@@ -7,11 +7,9 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from rankloom.collection import index
 from rankloom.server.context import Context
 from rankloom.server.errors import without_folders
 from rankloom.server.starters import Starters
-from rankloom.server.work import Progress
 
 MOST_FOLDERS = 500
 MOST_ERRORS = 5000
@@ -36,16 +34,6 @@ def collection_routes(context: Context) -> APIRouter:
     async def errors() -> list[dict[str, str]]:
         """The files that could not be read, with the reasons."""
         return await work.read(_errors, context)
-
-    @router.post("/errors/retry", status_code=202)
-    async def retry() -> dict[str, Any]:
-        """Look for changes, and read the files again that could not be read."""
-
-        def run(progress: Progress) -> str:
-            report = index(context.collection, retry=True, progress=progress)
-            return f"{report.stored} described, {report.removed} gone, {report.failed} could not be read"
-
-        return vars(context.jobs.start("index", run))
 
     return router
 

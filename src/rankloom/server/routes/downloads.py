@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 from fastapi import APIRouter, Path, Request
 from starlette.responses import StreamingResponse
 
+from rankloom.collection.originals import open_indexed
 from rankloom.collection.overview import IndexedFile, files_of, indexed_roots
 from rankloom.collection.xmp import sidecars
 from rankloom.core import LRU
 from rankloom.server.archives import Entry, Streams
 from rankloom.server.context import Context
 from rankloom.server.errors import Refused
-from rankloom.server.files import open_indexed
 from rankloom.server.guard import visitor_of
 from rankloom.server.organizing_schemas import DownloadRequest
 

@@ -12,12 +12,17 @@ from fastapi import Path as InPath
 from rankloom.collection.albums import albums_of
 from rankloom.collection.decoding import picture_reader
 from rankloom.collection.organizing import Notes, notes_of
-from rankloom.collection.overview import boxes_of, cues_of, files_of, indexed_roots, shots_of
+from rankloom.collection.originals import GONE, open_indexed, open_original
+from rankloom.collection.overview import boxes_of, cues_of, files_of, shots_of
 from rankloom.collection.pictures import record_upload
+from rankloom.collection.places import position_of
+from rankloom.collection.query import check_region
+from rankloom.descriptors.tags import specific_first
 from rankloom.media import MediaError
 from rankloom.server.context import Context
+from rankloom.server.desktop import asks_from_here, has_file_manager
 from rankloom.server.errors import Refused
-from rankloom.server.files import OpenedFileResponse, open_indexed
+from rankloom.server.files import OpenedFileResponse
 from rankloom.server.guard import visitor_of
 
 VIEW_SIDE = 1600
@@ -63,9 +68,12 @@ def media_routes(context: Context) -> APIRouter:
     work = context.work
 
     @router.get("/items/{item}")
-    async def details(item: int = ITEM) -> dict[str, Any]:
-        """All that is known of an item: files, texts, places of text and faces, shots and speech of its video."""
-        return await work.read(_details, context, item)
+    async def details(request: Request, item: int = ITEM) -> dict[str, Any]:
+        """All that is known of an item: files, texts, places of text and faces, shots and speech of its video.
+
+        A browser on the server's own machine is told the whole paths of files, and whether it may `reveal` them.
+        """
+        return await work.read(_details, context, item, asks_from_here(request, context.settings))
 
     @router.get("/items/{item}/thumbnail", response_class=Response)
     async def thumbnail(request: Request, item: int = ITEM, collection: str | None = OF) -> Response:
@@ -134,19 +142,25 @@ def _jpeg(request: Request, headers: dict[str, str], data: bytes) -> Response:
     return Response(data, media_type="image/jpeg", headers=headers)
 
 
-def _details(context: Context, number: int) -> dict[str, Any]:
+def _details(context: Context, number: int, here: bool) -> dict[str, Any]:
     item = context.collection.items([number])[0]
-    roots, files = context.roots(), []
+    roots, files, texts = context.roots(), [], context.collection.texts(number)
+    place = position_of(context.collection, number)
     for indexed in files_of(context.collection, number):
         folder, name = os.path.split(indexed.path)
         opened = open_indexed(indexed, roots.values())
-        files.append({"name": name, "folder": context.label(folder, roots), "there": opened is not None})
+        whole = {"path": indexed.path} if here else {}
+        there = opened is not None
+        files.append({"name": name, "folder": context.label(folder, roots), "there": there, **whole})
         if opened is not None:
             opened.close()
+    reveal = here and not context.settings.read_only and has_file_manager()
     return {
-        "id": item.id, "kind": item.kind, "files": files, "start": item.start, "end": item.end, "width": item.width,
-        "height": item.height, "taken": item.taken, "faces": item.faces,
-        "texts": [{"text": text, "source": source} for text, source in context.collection.texts(number)],
+        "id": item.id, "kind": item.kind, "files": files, "reveal": reveal, "start": item.start, "end": item.end,
+        "width": item.width, "height": item.height, "taken": item.taken, "faces": item.faces,
+        "place": None if place is None else place._asdict(),
+        "texts": [{"text": text, "source": source} for text, source in texts],
+        "tags": specific_first([text for text, source in texts if source == "tag"]),
         "shots": [shot._asdict() for shot in shots_of(context.collection, number)],
         "boxes": [box._asdict() for box in boxes_of(context.collection, number)],
         "speech": [cue._asdict() for cue in cues_of(context.collection, number)],
@@ -157,11 +171,10 @@ def _details(context: Context, number: int) -> dict[str, Any]:
 
 def _file(context: Context, number: int) -> tuple[str, BinaryIO]:
     """The name of a file of an item, and the file: a path of the database, never one of a request."""
-    roots = indexed_roots(context.collection)
-    for indexed in files_of(context.collection, number):
-        if (file := open_indexed(indexed, roots)) is not None:
-            return os.path.basename(indexed.path), file
-    raise Refused(404, "its file is gone, or not as it was indexed; bring the collection up to date: rankloom index")
+    original = open_original(context.collection, number)
+    if original is None:
+        raise Refused(404, GONE)
+    return os.path.basename(original.path), original.file
 
 
 def _file_response(context: Context, number: int, headers: dict[str, str]) -> Response:
@@ -191,8 +204,7 @@ def _view(context: Context, number: int) -> bytes:
 def _region(text: str) -> tuple[float, float, float, float]:
     try:
         left, top, right, bottom = (float(part) for part in text.split(","))
+        check_region((left, top, right, bottom))
     except ValueError:
         raise Refused(422, "region: left,top,right,bottom from 0 to 1") from None
-    if not (0 <= left < right <= 1 and 0 <= top < bottom <= 1):
-        raise Refused(422, "region: left,top,right,bottom from 0 to 1")
     return left, top, right, bottom

@@ -10,11 +10,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Request, Response
 from fastapi import Query as Parameter
 
+from rankloom.collection.query import Query
 from rankloom.collection.vocabulary import CollectionWords
 from rankloom.engine import Results, SearchOptions
 from rankloom.engine.online_weights import load_rankers
 from rankloom.engine.sorting import sorted_search
 from rankloom.engine.spelling import did_you_mean
+from rankloom.engine.standing import standing
 from rankloom.server.context import Context
 from rankloom.server.guard import user_of
 from rankloom.server.schemas import (
@@ -112,9 +114,16 @@ def _meant(context: Context, text: str, words: CollectionWords) -> str | None:
 
 
 def _explain(context: Context, asked: ExplainRequest, user: str) -> dict[str, Any]:
-    (why,) = context.engine.explain(context.query(asked.query), [asked.item], asked.options(user))
+    query, options = context.query(asked.query), asked.options(user)
+    (why,) = context.engine.explain(query, [asked.item], options)
     matched = context.matched([asked.item], asked.query.text).get(asked.item)
-    return {"item": asked.item, "score": why.total, "why": context.parts(why), "matched": matched}
+    about = {"item": asked.item, "score": why.total, "why": context.parts(why), "matched": matched}
+    return {**about, "standing": _standing(context, query, asked.item, options)} if asked.standing else about
+
+
+def _standing(context: Context, query: Query, item: int, options: SearchOptions) -> dict[str, Any]:
+    found = standing(context.engine, query, item, options)
+    return {**found._asdict(), "groups": [group._asdict() for group in found.groups]}
 
 
 def _compare(context: Context, asked: CompareRequest, user: str) -> dict[str, Any]:

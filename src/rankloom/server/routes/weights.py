@@ -30,7 +30,7 @@ def weight_routes(context: Context) -> APIRouter:
     async def curve(request: Request) -> list[dict[str, Any]]:
         """How well each judged query ordered its marked items: by the starting weights, and by what was learned before.
 
-        What others searched for is not shown.
+        Each names the `query` that was judged; what others searched for is not shown.
         """
         return await work.search(_curve, context, user_of(request))
 
@@ -57,10 +57,9 @@ def _set_weights(context: Context, asked: ExpertsRequest) -> dict[str, Any]:
 
 
 def _curve(context: Context, user: str) -> list[dict[str, Any]]:
-    return [
-        {
-            "query": point["query"] if point["user"] == user else None, "marks": point["marks"],
-            "start": point["start"], "learned": point["learned"],
-        }
-        for point in context.engine.learning_curve()
-    ]  # fmt: skip
+    points = []
+    for point in context.engine.learning_curve():
+        query = context.engine.asked(point["query"]) if point["user"] == user else None
+        known = None if query is None else context.query_json(query)
+        points.append({"query": known, **{name: point[name] for name in ("marks", "start", "learned")}})
+    return points

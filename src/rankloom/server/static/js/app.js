@@ -1,24 +1,29 @@
 // The search with all its parts: each gets what it draws and what it may do, and none knows the others.
 
+import { emptyCollection } from "./adding.js";
 import { Advanced } from "./advanced.js";
 import { AlbumBar } from "./albumbar.js";
 import { api, on, post } from "./api.js";
+import { Atlas } from "./atlas.js";
 import { Box } from "./box.js";
 import { Concepts } from "./concepts.js";
-import { $, announce, toast } from "./dom.js";
+import { $, announce, attempt, toast } from "./dom.js";
 import { Experts } from "./experts.js";
 import { Filters } from "./filters.js";
 import { Grid } from "./grid.js";
 import { Help } from "./help.js";
 import { t } from "./i18n.js";
+import { sayEnds } from "./jobs.js";
 import { makeKeys } from "./keys.js";
 import { Marking } from "./marking.js";
 import { Marks } from "./marks.js";
 import { makeMessages } from "./messages.js";
+import { News } from "./news.js";
 import { NotesEditor } from "./notes.js";
 import { Organizing } from "./organizing.js";
 import { Outbox } from "./outbox.js";
 import { Panel } from "./panel.js";
+import { framePart } from "./parts.js";
 import { takePictures } from "./pictures.js";
 import { drawToSelect, reorderByHand } from "./gestures.js";
 import { isList, withExample } from "./query.js";
@@ -34,8 +39,9 @@ import { exportMenu, makeTools, savedMenu, sortChoice } from "./tools.js";
 import { Tour } from "./tour.js";
 import { Viewer } from "./viewer.js";
 import { Why } from "./why.js";
+import { Work } from "./work.js";
 
-/** @import { Hit, Query, Session } from "./types.js" */
+/** @import { Hit, Item, Query, Region, Session } from "./types.js" */
 
 const SETTLED = 150; // milliseconds until a walk over the results counts as ended
 
@@ -50,8 +56,11 @@ export class App {
     this.outbox = new Outbox(post);
     this.showTab = () => showTab("search");
     this.showAlbums = () => showTab("albums");
+    this.showCollection = () => {};
+    this.showPlaces = () => showTab("places");
     const speech = { announce, toast };
     this.search = new Search({ store: this.store, api, speech, visit, showTab: this.showTab });
+    this.work = new Work(api);
     makeStatus(this.store, (text) => this.search.change({ text }));
     this.selection = new Selection({
       store: this.store, speech, items: (first, end) => this.search.browse.items(first, end),
@@ -70,13 +79,15 @@ export class App {
     this.albumBar = new AlbumBar({ store: this.store, api, refresh, showAlbums: this.showAlbums });
     this.selectionBar = this.makeSelectionBar();
     this.notes = this.makeNotes();
-    this.viewer = new Viewer(this.store, this.notes, {
-      details: api.item, select: (index, focus) => this.grid.select(index, focus),
+    this.viewer = new Viewer(this.store, this.notes, api, {
+      select: (index, focus) => this.grid.select(index, focus),
       mark: (hit, grade) => this.marking.mark(hit, grade), undo: () => this.marking.undo(),
       similar: (hit) => this.similar(hit), why: (hit) => this.why(hit),
+      part: (hit, region, frame) => this.part(hit, region, frame),
       at: (index) => this.search.browse.at(index),
       rate: (hit, stars) => this.organizing.rate([hit.id], stars),
       hide: (hit) => this.organizing.hide([hit.id], !hit.hidden),
+      showPlace: (place) => this.showPlace(place),
     });
     this.tour = new Tour(this.store, {
       search: (text) => { this.showTab(); this.search.ask({ text }); }, reorder: () => this.reorder(),
@@ -89,6 +100,13 @@ export class App {
       reorder: () => this.reorder(), undo: () => this.marking.undo(), focusResults: () => this.grid.focus(),
     });
     this.makeKeys();
+    this.atlas = new Atlas({
+      api, store: this.store, work: this.work,
+      show: (within) => { this.showTab(); this.search.filter("within", within); },
+    });
+    new News({ store: this.store, work: this.work, refresh });
+    sayEnds(this.work, () => this.workEnded());
+    this.work.start();
     on("back", () => this.sync());
     addEventListener("beforeunload", (event) => { if (this.outbox.size) event.preventDefault(); });
   }
@@ -166,7 +184,23 @@ export class App {
       again: () => this.search.run({ push: false }), home: () => this.home(),
       clearFilters: () => this.search.clearFilters(), change: (patch) => this.search.change(patch),
       ask: (query) => this.search.ask(query), similar: (item) => this.search.addItem(item, true),
+      empty: () => emptyCollection(api, this.work, this.store.state.readOnly),
     });
+  }
+
+  /** Folders may have come, and what the tab "Collection" says. */
+  async workEnded() {
+    try {
+      this.store.update({ folders: (await api.collection()).folders });
+    } catch { /* the banner says it */ }
+    if (!$("view-collection").hidden) this.showCollection();
+  }
+
+  /** @param {Item["place"]} place */
+  showPlace(place) {
+    if (!place) return;
+    this.atlas?.lookAt(place.latitude, place.longitude);
+    this.showPlaces();
   }
 
   makeBox() {
@@ -190,6 +224,7 @@ export class App {
     const filters = new Filters(this.store, {
       filter: (name, value) => this.search.filter(name, value),
       clear: () => this.search.clearFilters(), tags: api.tags,
+      map: () => this.showPlaces(),
     });
     const advanced = new Advanced(this.store, {
       change: (choice) => this.search.change({}, choice), models: api.models,
@@ -238,6 +273,21 @@ export class App {
 
   /** @param {Hit} hit */
   similar(hit) { this.search.addItem(hit.id, true); }
+
+  /**
+   * A search with a part of an item, or of the frame at which its player stands.
+   * @param {Hit} hit
+   * @param {Region} region
+   * @param {HTMLVideoElement | null} frame
+   */
+  part(hit, region, frame) {
+    if (!frame) return () => { this.search.addItem(hit.id, true, region); };
+    const sent = framePart(frame, region).then(api.upload);
+    return () => attempt(async () => {
+      const { picture } = await sent;
+      await this.search.ask({ examples: [{ picture, weight: 1 }] });
+    });
+  }
 
   /** @param {Hit} hit */
   why(hit) {

@@ -1,8 +1,9 @@
 // The search box: words, and chips for pictures, items and a concept.
 
-import { picture as pictureAddress, thumbnail } from "./addresses.js";
+import { picture as pictureAddress, thumbnail, view } from "./addresses.js";
 import { $, h, iconButton, put } from "./dom.js";
 import { t } from "./i18n.js";
+import { askPart, partPicture } from "./parts.js";
 import { fromServer, WEIGHTS, withFilter, withLastWord, withoutName } from "./query.js";
 import { remember } from "./recent.js";
 import { Suggest } from "./suggest.js";
@@ -137,10 +138,27 @@ export class Box {
           : t("Like {name}; press to turn round", { name }),
         onclick: () => weigh(-weight),
       }, against ? "−" : "+"),
-      h("img", { src: item ? thumbnail(item) : pictureAddress(picture ?? ""), alt: name }),
+      partOf(example, item ? thumbnail(item) : pictureAddress(picture ?? ""), name, replace),
       size.element,
       remover(name, () => { replace(); this.text.focus(); }));
   }
+}
+
+/**
+ * The picture of a chip, or the part of it that counts; a press asks for another part.
+ * @param {Example} example
+ * @param {string} address
+ * @param {string} name
+ * @param {(example: Example) => void} replace
+ */
+function partOf({ region, ...whole }, address, name, replace) {
+  const label = region ? t("a part of {name}", { name }) : name;
+  return h("button", {
+    type: "button", class: "part", title: t("Search a part"),
+    "aria-label": t("{name}: search with a part of it", { name: label }),
+    onclick: () => askPart(whole.item ? view(whole.item) : address, region ?? null,
+      (chosen) => replace(chosen ? { ...whole, region: chosen } : whole)),
+  }, region ? partPicture(address, region, label) : h("img", { src: address, alt: label }));
 }
 
 /** @param {string} name @param {() => void} action */

@@ -1,17 +1,18 @@
 // The filters below the box.
 
-import { attempt, button, h, option, put } from "./dom.js";
+import { attempt, button, h, iconButton, option, put } from "./dom.js";
+import { t } from "./i18n.js";
 import { isList } from "./query.js";
 
 /** @import { State, Store, Tag } from "./types.js" */
 
-const KINDS = [["", "Pictures and videos"], ["picture", "Pictures"], ["shot", "Video shots"]];
-const TEXTS = [["", "Either"], ["1", "With a text"], ["0", "Without a text"]];
+const KINDS = [["", t("Pictures and videos")], ["picture", t("Pictures")], ["shot", t("Video shots")]];
+const TEXTS = [["", t("Either")], ["1", t("With a text")], ["0", t("Without a text")]];
 const STARS = [
-  ["", "Any"], ["1", "★ or more"], ["2", "★★ or more"], ["3", "★★★ or more"], ["4", "★★★★ or more"],
+  ["", t("Any")], ...[1, 2, 3, 4].map((n) => [String(n), t("{stars} or more", { stars: "★".repeat(n) })]),
   ["5", "★★★★★"],
 ];
-const MARKED = [["", "All"], ["0", "Only unmarked"], ["1", "Only marked"]];
+const MARKED = [["", t("All")], ["0", t("Only unmarked")], ["1", t("Only marked")]];
 const DATES = ["today", "yesterday", "7d", "30d", "6m", "1y"];
 
 export class Filters {
@@ -21,8 +22,9 @@ export class Filters {
    * @param {(name: string, value: unknown) => void} actions.filter
    * @param {() => void} actions.clear
    * @param {() => Promise<Tag[]>} actions.tags
+   * @param {() => void} actions.map shows the map, to choose a rectangle
    */
-  constructor(store, { filter, clear, tags }) {
+  constructor(store, { filter, clear, tags, map }) {
     this.store = store;
     this.filter = filter;
     this.tags = tags;
@@ -32,20 +34,24 @@ export class Filters {
     this.before = this.day("before");
     this.text = this.choice("has_text", TEXTS, (value) => value && value === "1");
     this.stars = this.choice("stars", STARS, (value) => value && Number(value));
-    this.tag = this.choice("tag", [["", "Any"]]);
+    this.tag = this.choice("tag", [["", t("Any")]]);
     this.marked = this.choice("marked", MARKED, (value) => value && value === "1");
-    this.markedField = field("Marks", this.marked);
+    this.markedField = field(t("Marks"), this.marked);
     this.hidden = h("input", {
       type: "checkbox", onchange: () => filter("hidden", this.hidden.checked || ""),
     });
+    this.place = h("button", { type: "button", class: "small", onclick: map });
+    this.anywhere = iconButton("wrong", t("Anywhere"), { onclick: () => filter("within", "") });
     this.root = h("div", { class: "filters", id: "filters" },
-      field("Kind", this.kind), field("Folder", this.folder), field("From", this.after),
-      field("Before", this.before),
-      h("datalist", { id: "dates" }, DATES.map((name) => option(name, name))), field("Text", this.text),
-      field("Stars", this.stars), field("Tag", this.tag), this.markedField,
-      h("label", { class: "check" }, this.hidden, "Hidden items"),
-      button("Clear", { kind: "small quiet", onclick: clear }));
-    this.toggle = button("Filters", {
+      field(t("Kind"), this.kind), field(t("Folder"), this.folder), field(t("From"), this.after),
+      field(t("Before"), this.before),
+      h("datalist", { id: "dates" }, DATES.map((name) => option(name, name))), field(t("Text"), this.text),
+      field(t("Stars"), this.stars), field(t("Tag"), this.tag),
+      h("div", { class: "field" }, h("span", {}, t("Place")), h("div", { class: "place-field" },
+        this.place, this.anywhere)), this.markedField,
+      h("label", { class: "check" }, this.hidden, t("Hidden items")),
+      button(t("Clear"), { kind: "small quiet", onclick: clear }));
+    this.toggle = button(t("Filters"), {
       symbol: "filter", kind: "quiet", "aria-controls": "filters",
       onclick: () => this.open(Boolean(this.root.hidden)),
     });
@@ -69,7 +75,7 @@ export class Filters {
   /** @param {"after" | "before"} name */
   day(name) {
     const input = h("input", {
-      type: "text", list: "dates", size: "14", maxlength: "40", placeholder: "2024-05 or 30d",
+      type: "text", list: "dates", size: "14", maxlength: "40", placeholder: t("2024-05 or 30d"),
       autocomplete: "off", spellcheck: "false",
     });
     const apply = () => {
@@ -87,7 +93,7 @@ export class Filters {
     return attempt(async () => {
       const tags = (await this.tags()).map(({ tag }) => tag), { tag = "" } = this.store.state.query.filters;
       const known = tag && !tags.includes(tag) ? [tag, ...tags] : tags;
-      put(this.tag, option("", "Any"), known.map((name) => option(name, name)));
+      put(this.tag, option("", t("Any")), known.map((name) => option(name, name)));
       this.tag.value = tag;
     });
   }
@@ -104,7 +110,7 @@ export class Filters {
     const { filters } = query, { folder = "" } = filters, listed = isList(query);
     const known = !folder || folders.includes(folder) ? folders : [folder, ...folders];
     if (known.join("\n") !== this.known?.join("\n")) {
-      put(this.folder, ["", ...known].map((name) => option(name, name || "All folders")));
+      put(this.folder, ["", ...known].map((name) => option(name, name || t("All folders"))));
       this.known = known;
     }
     this.kind.value = filters.kind ?? "";
@@ -119,10 +125,13 @@ export class Filters {
     this.tag.value = filters.tag ?? "";
     this.marked.value = { true: "1", false: "0" }[String(filters.marked)] ?? "";
     this.markedField.hidden = listed;
+    this.place.textContent = filters.within ? t("A part of the map") : t("Anywhere: choose on the map");
+    this.anywhere.hidden = !filters.within;
     this.hidden.checked = Boolean(filters.hidden);
     const active = Object.keys(filters).filter((name) => name !== "album").length;
     this.toggle.classList.toggle("active", active > 0);
-    /** @type {ChildNode} */ (this.toggle.lastChild).textContent = active ? `Filters (${active})` : "Filters";
+    /** @type {ChildNode} */ (this.toggle.lastChild).textContent = active
+      ? t("Filters ({n})", { n: active }) : t("Filters");
     if (active) this.open(true);
   }
 }

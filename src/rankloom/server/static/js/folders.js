@@ -1,6 +1,7 @@
 // The folders as a tree, to look into and to filter by.
 
 import { attempt, h, icon, menu, put } from "./dom.js";
+import { locale, t, tn } from "./i18n.js";
 
 /** @import { Api, Folder, State, Store } from "./types.js" */
 /** @typedef {{ name: string, folder: string, files: number, below: Branch[] }} Branch */
@@ -41,20 +42,21 @@ export function treeOf(folders) {
  * @param {(folder: string) => void} choose
  */
 export function folderMenu(store, api, choose) {
-  return menu("Folders", "folder", async (close) => {
+  return menu(t("Folders"), "folder", async (close) => {
     /** @type {Folder[]} */
     let folders = [];
     await attempt(async () => { folders = await api.folders(); });
     const current = store.state.query.filters.folder ?? "";
     const pick = (/** @type {string} */ folder) => { close(true); choose(folder); };
-    const tree = h("ul", { role: "tree", class: "tree", "aria-label": "Folders" },
+    const tree = h("ul", { role: "tree", class: "tree", "aria-label": t("Folders") },
       treeOf(folders).map((root) => item(root, current, pick)));
     tree.addEventListener("keydown", (event) => walk(event, tree, pick));
     const first = tree.querySelector('[aria-selected="true"]') ?? tree.querySelector('[role="treeitem"]');
     first?.setAttribute("tabindex", "0");
     return [
-      current ? h("button", { type: "button", class: "link", onclick: () => pick("") }, "All folders") : null,
-      folders.length ? tree : h("p", { class: "muted" }, "No folder is indexed yet."),
+      current
+        ? h("button", { type: "button", class: "link", onclick: () => pick("") }, t("All folders")) : null,
+      folders.length ? tree : h("p", { class: "muted" }, t("No folder is indexed yet.")),
     ];
   });
 }
@@ -70,7 +72,8 @@ function item({ name, folder, files, below }, current, pick) {
   const node = h("li", {
     role: "treeitem", tabindex: "-1", "data-folder": folder,
     "aria-selected": String(current === folder),
-    "aria-expanded": below.length ? String(isOpen) : null, "aria-label": `${name}, ${files} files`,
+    "aria-expanded": below.length ? String(isOpen) : null,
+    "aria-label": tn(files, "{name}, {n} file", "{name}, {n} files", { name }),
   });
   const open = (/** @type {boolean} */ on) => {
     if (on) fill();
@@ -87,7 +90,7 @@ function item({ name, folder, files, below }, current, pick) {
     if (below.length) open(Boolean(group.hidden));
   });
   const line = h("div", { class: "branch" }, toggle, h("span", { class: "name" }, name),
-    h("small", {}, files.toLocaleString("en")));
+    h("small", {}, files.toLocaleString(locale)));
   line.addEventListener("click", () => pick(folder));
   node.append(line, group);
   if (below.length) open(isOpen);

@@ -14,9 +14,6 @@ export function table(entries) {
   return Object.assign(Object.create(null), entries);
 }
 
-/** Several things of a kind: "1 mark", "2 marks". @param {number} n @param {string} word */
-export const count = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
-
 /** An estimate by its first two digits. @param {number} n */
 export const about = (n) => t("about {n}", { n: Number(n.toPrecision(2)) });
 

@@ -22,12 +22,18 @@ const KEYS = [
   ["0 to 5", t("stars")], ["K", t("tag")], ["L", t("add to an album")], ["H", t("hide")],
   ["Escape", t("close what is open, or select nothing")],
 ];
-const OPENED = [["T", t("show its text")], ["F", t("show its faces")]];
+const OPENED = [
+  ["Left or Right", t("the result before, the next one")], ["Z or X", t("closer, farther")],
+  ["Shift+Arrows", t("move over a picture that is larger than its frame")], ["C", t("the whole picture")],
+  ["P", t("search a part: arrows move it, Shift+Arrows resize it, Enter searches")],
+  ["V", t("full screen")], ["D", t("download the original")], ["G", t("what the experts say of it")],
+  ["T", t("show its text")], ["F", t("show its faces")],
+];
 const WORDS = table({ or: t(" or "), to: t(" to ") });
 /** Keys that are called by words. */
 const NAMES = table({
-  Arrows: t("Arrows"), Space: t("Space"), Escape: t("Escape"), Enter: t("Enter"), "Alt+Down": t("Alt+Down"),
-  "Shift+Arrows": t("Shift+Arrows"), "Ctrl+A": t("Ctrl+A"),
+  Arrows: t("Arrows"), Left: "←", Right: "→", Space: t("Space"), Escape: t("Escape"), Enter: t("Enter"),
+  "Alt+Down": t("Alt+Down"), "Shift+Arrows": t("Shift+Arrows"), "Ctrl+A": t("Ctrl+A"),
 });
 
 export class Help {
@@ -43,7 +49,7 @@ export class Help {
     const { dialog, session } = this;
     const close = () => dialog.close();
     put(dialog,
-      h("h2", { id: "keys-title" }, t("Help and settings")),
+      h("h2", { id: "keys-title", tabindex: "-1", autofocus: true }, t("Help and settings")),
       settings(),
       session.profile ? h("p", { class: "hint" },
         t("This browser has marks and saved searches of its own: profile {name}.",

@@ -15,7 +15,7 @@ import { makeTheme } from "./theme.js";
 
 /** @import { Session } from "./types.js" */
 
-const TABS = ["search", "albums", "learning", "models", "collection"];
+const TABS = ["search", "albums", "places", "learning", "models", "collection"];
 const WIDE = 1100; // pixels from which the panel has a column of its own
 
 /** @type {App | null} */
@@ -49,10 +49,13 @@ function run(session, folders) {
   const views = {
     search: () => grid.layout(),
     albums: () => showAlbums({ api, store, openAlbum: (album) => started.openAlbum(album) }),
+    places: () => started.atlas.open(),
     learning: () => showLearning(api),
     models: () => showModels({ api, readOnly, changed: () => marking.changed() }),
-    collection: () => showCollection({ api, readOnly, setFolders, find }),
+    collection: () => showCollection({ api, readOnly, setFolders, find, work: started.work }),
   };
+
+  started.showCollection = views.collection;
 
   /** @param {string} tab */
   function show(tab) {

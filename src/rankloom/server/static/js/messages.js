@@ -15,7 +15,7 @@ import { isEmpty, isList } from "./query.js";
  * @property {(patch: Partial<Query>) => void} change
  * @property {(query: Partial<Query>) => void} ask
  * @property {(item: number) => void} similar
- * @property {() => HTMLElement} [empty] what to do while the collection is empty
+ * @property {() => HTMLElement} empty what to do while the collection is empty
  */
 
 const WELCOME = t("Search with words, with a picture, or with both. Mark results right or wrong, "
@@ -61,9 +61,7 @@ async function suggestions(api, { ask, similar, empty }) {
     const label = t("Searches to try, by a word or by a picture");
     return [h("ul", { class: "cards", "aria-label": label }, cards)];
   }
-  if (empty) return [empty()];
-  return [h("p", { class: "hint" }, t("The collection is still empty. Fill it with:"), " ",
-    h("code", {}, "rankloom index PATH"))];
+  return [empty()];
 }
 
 /** @param {number} item @param {string} label @param {() => void} onclick */

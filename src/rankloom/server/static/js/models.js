@@ -9,7 +9,7 @@ import { jobEnd } from "./jobs.js";
 /** @import { Api, Model, Preference } from "./types.js" */
 /**
  * @typedef {object} Parts
- * @property {Pick<Api, "models" | "preferences" | "train" | "useModel" | "collection">} api
+ * @property {Pick<Api, "models" | "preferences" | "train" | "useModel" | "work">} api
  * @property {boolean} readOnly
  * @property {() => void} changed scores are others now
  */

@@ -1,7 +1,7 @@
 // People: groups of faces, which the user names, merges and splits. Shown in the tab "Collection".
 
 import { attempt, button, h, option, put, toast } from "./dom.js";
-import { count } from "./format.js";
+import { t, tn } from "./i18n.js";
 
 /** @import { Api, People, Person } from "./types.js" */
 /**
@@ -12,11 +12,15 @@ import { count } from "./format.js";
  */
 
 const SHOWN = 12; // faces of a group
-const OFF = "Faces are not grouped by person. Who wants it switches it on in the shell: rankloom people on";
-const NONE = "No two faces look like the same person yet. For files that were described before: "
-  + "rankloom index --reread";
-const HINT = "Faces that look like the same person. Give a group a name and its pictures are found by it. "
-  + "All of it stays on this machine; rankloom people off --delete deletes it.";
+const OFF = [t("Faces are not grouped by person."), t("It is switched on in the shell: rankloom people on")];
+const NONE = [
+  t("No two faces look like the same person yet."),
+  t("For files that were described before: rankloom index --reread"),
+];
+const HINT = [
+  t("Faces that look like the same person. Give a group a name and its pictures are found by it."),
+  t("All of it stays on this machine; rankloom people off --delete deletes it."),
+];
 
 let changes = 0; // that were made in this window
 
@@ -51,13 +55,13 @@ function draw(root, { on, people }, parts) {
       const now = await latestPeople(parts.api);
       draw(/** @type {HTMLElement} */ (document.querySelector(".people") ?? root), now, parts);
     });
-  put(root, h("h3", { id: "people-title" }, "People"),
-    h("p", { class: "muted" }, !listed ? OFF : people.length ? HINT : NONE),
+  put(root, h("h3", { id: "people-title" }, t("People")),
+    h("p", { class: "muted" }, (!listed ? OFF : people.length ? HINT : NONE).join(" ")),
     h("ul", { class: "people-list" }, people.map((person) => card(person, people, parts, again))));
 }
 
 /** What a group is called where it is one of many. @param {Person} person */
-export const label = ({ id, name }) => name ?? `Person ${id}`;
+export const label = ({ id, name }) => name ?? t("Person {id}", { id: String(id) });
 
 /**
  * A group: its faces, its name, and what can be done with it.
@@ -70,9 +74,10 @@ function card(person, people, { api, readOnly, find }, again) {
   const { id, name } = person;
   /** @type {Set<number>} */
   const chosen = new Set();
-  const split = button("Not this person", {
-    kind: "small", disabled: true, title: "Choose faces first: they become a group of their own",
-    onclick: () => again(() => api.splitPerson(id, [...chosen]), `${count(chosen.size, "face")} taken out`),
+  const split = button(t("Not this person"), {
+    kind: "small", disabled: true, title: t("Choose faces first: they become a group of their own"),
+    onclick: () => again(() => api.splitPerson(id, [...chosen]),
+      tn(chosen.size, "{n} face taken out", "{n} faces taken out")),
   });
   const choose = (/** @type {any} */ event, /** @type {number} */ box) => {
     if (!chosen.delete(box)) chosen.add(box);
@@ -80,7 +85,7 @@ function card(person, people, { api, readOnly, find }, again) {
     split.disabled = !chosen.size || chosen.size >= person.count;
   };
   const faces = person.faces.slice(0, SHOWN).map(({ box }, place) => {
-    const alt = `Face ${place + 1} of ${label(person)}`;
+    const alt = t("Face {n} of {person}", { n: place + 1, person: label(person) });
     const picture = h("img", { src: `/api/people/faces/${box}`, alt });
     const onclick = (/** @type {Event} */ event) => choose(event, box);
     return readOnly ? picture
@@ -89,11 +94,11 @@ function card(person, people, { api, readOnly, find }, again) {
   const more = person.count - faces.length;
   return h("li", { class: "person" },
     h("div", { class: "person-faces" }, faces,
-      more > 0 ? h("span", { class: "muted" }, `and ${more} more`) : null),
+      more > 0 ? h("span", { class: "muted" }, t("and {n} more", { n: more })) : null),
     readOnly ? h("strong", {}, label(person)) : naming(person, api, again),
     h("div", { class: "buttons" },
-      name ? button("Search", {
-        kind: "small", "aria-label": `Search for ${name}`, onclick: () => find(`"${name}"`),
+      name ? button(t("Search"), {
+        kind: "small", "aria-label": t("Search for {name}", { name }), onclick: () => find(`"${name}"`),
       }) : null,
       readOnly ? null : [merging(person, people, api, again), split]));
 }
@@ -105,15 +110,16 @@ function card(person, people, { api, readOnly, find }, again) {
  */
 function naming(person, api, again) {
   const field = h("input", {
-    type: "text", maxlength: "100", value: person.name ?? "", placeholder: "Who is it?",
-    "aria-label": `Name of ${label(person)}`,
+    type: "text", maxlength: "100", value: person.name ?? "", placeholder: t("Who is it?"),
+    "aria-label": t("Name of {person}", { person: label(person) }),
   });
   const onsubmit = (/** @type {Event} */ event) => {
     event.preventDefault();
     const wanted = field.value.trim();
-    again(() => api.namePerson(person.id, wanted), wanted ? `This is ${wanted}` : "The name is taken away");
+    again(() => api.namePerson(person.id, wanted),
+      wanted ? t("This is {name}", { name: wanted }) : t("The name is taken away"));
   };
-  return h("form", { class: "inline", onsubmit }, field, h("button", { class: "small" }, "Save"));
+  return h("form", { class: "inline", onsubmit }, field, h("button", { class: "small" }, t("Save")));
 }
 
 /**
@@ -125,11 +131,12 @@ function naming(person, api, again) {
 function merging(person, people, api, again) {
   const others = people.filter(({ id }) => id !== person.id);
   if (!others.length) return null;
-  const select = h("select", { "aria-label": `${label(person)} is the same as` },
-    option("", "Same as…"), others.map((other) => option(String(other.id), label(other))));
-  const merge = button("Merge", { kind: "small", disabled: true, onclick: () => {
+  const select = h("select", { "aria-label": t("{person} is the same as", { person: label(person) }) },
+    option("", t("Same as…")), others.map((other) => option(String(other.id), label(other))));
+  const merge = button(t("Merge"), { kind: "small", disabled: true, onclick: () => {
     const other = others.find(({ id }) => String(id) === select.value);
-    if (other) again(() => api.mergePeople(other.id, [person.id]), `Now one with ${label(other)}`);
+    if (!other) return;
+    again(() => api.mergePeople(other.id, [person.id]), t("Now one with {person}", { person: label(other) }));
   } });
   // Not at once: who walks over the list with the keys would merge with each.
   select.addEventListener("change", () => { merge.disabled = !select.value; });

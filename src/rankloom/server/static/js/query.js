@@ -1,12 +1,13 @@
 // A query, and how it stands in the address: back, forward, reload and links just work.
 
 import { locale, t, tn } from "./i18n.js";
+import { regionFrom, regionText } from "./region.js";
 
 /** @import { Asked, Example, Listed, Options, Query, Sort } from "./types.js" */
 
 export const WEIGHTS = [0.25, 0.5, 1, 2, 4];
 const MOST_EXAMPLES = 20;
-const EXAMPLE = /^(?:i(\d{1,9})|p([\w-]{1,100}))(?:~(-?[\d.]+))?$/;
+const EXAMPLE = /^(?:i(\d{1,9})|p([\w-]{1,100}))(?:\.(\d+\.\d+\.\d+\.\d+))?(?:~(-?[\d.]+))?$/;
 /** The names of filters in an address, and how they are read from it. */
 const text = (/** @type {string} */ value) => value;
 const whole = (/** @type {string} */ value) => (/^\d{1,15}$/.test(value) ? Number(value) : "");
@@ -15,6 +16,7 @@ const flag = (/** @type {string} */ value) => value === "1";
 const FILTERS = [
   ["in", "folder", text], ["kind", "kind", text], ["after", "after", text], ["before", "before", text],
   ["text", "has_text", flag], ["stars", "stars", whole], ["tag", "tag", text], ["album", "album", whole],
+  ["within", "within", text],
   ["marked", "marked", flag], ["hidden", "hidden", flag],
 ];
 /** @type {Sort[]} */
@@ -62,8 +64,7 @@ export function withFilter(query, name, value) {
 
 /** The query with one more example, which it holds once. @param {Query} query @param {Example} example */
 export function withExample(query, example) {
-  const { item, picture } = example;
-  const known = query.examples.some((other) => other.item === item && other.picture === picture);
+  const known = query.examples.some((other) => exampleName(other) === exampleName(example));
   return known ? query : { ...query, examples: [...query.examples, example] };
 }
 
@@ -86,14 +87,18 @@ export function fromAddress(search) {
 function exampleFrom(text) {
   const match = EXAMPLE.exec(text);
   if (!match) return [];
-  const weight = bounded(match[3]) || 1;
-  return [match[1] ? { item: Number(match[1]), weight } : { picture: match[2], weight }];
+  const weight = bounded(match[4]) || 1, region = regionFrom(match[3]);
+  if (match[3] && !region) return [];
+  const whole = match[1] ? { item: Number(match[1]), weight } : { picture: match[2], weight };
+  return [region ? { ...whole, region } : whole];
 }
 
+/** What an example is, whatever its weight. @param {Example} example */
+const exampleName = ({ item, picture, region }) =>
+  (item ? `i${item}` : `p${picture}`) + (region ? `.${regionText(region)}` : "");
+
 /** @param {Example} example */
-function exampleText({ item, picture, weight }) {
-  return (item ? `i${item}` : `p${picture}`) + (weight === 1 ? "" : `~${weight}`);
-}
+const exampleText = (example) => exampleName(example) + (example.weight === 1 ? "" : `~${example.weight}`);
 
 /**
  * The address of a query and a tab.
@@ -119,7 +124,8 @@ export function toAddress({ query, tab, plain, sort = "" }) {
 /** What the server takes: without what is left open. @param {Query} query @returns {Query} */
 export function forServer(query) {
   /** @param {Example} example */
-  const bare = ({ item, picture, weight }) => (item ? { item, weight } : { picture, weight });
+  const bare = ({ item, picture, weight, region }) =>
+    ({ ...(item ? { item } : { picture }), weight, ...(region ? { region } : {}) });
   return {
     text: query.text.trim(),
     text_weight: query.text_weight,

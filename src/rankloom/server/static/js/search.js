@@ -8,7 +8,8 @@ import {
 } from "./query.js";
 import { moves } from "./rows.js";
 
-/** @import { Answer, Api, Group, Hit, Options, Query, Sort, Speech, State, Store } from "./types.js" */
+/** @import { Answer, Api, Group, Hit, Options, Query, Region, Sort, Speech } from "./types.js" */
+/** @import { State, Store } from "./types.js" */
 
 const FIRST = 200, MORE = 1000;
 const MOST = 10_000;
@@ -159,9 +160,15 @@ export class Search {
   /** Nothing is asked for. */
   home() { return this.change(empty(), { plain: false, sort: "" }); }
 
-  /** Search with an item: with it alone, or with what is asked already. @param {number} item */
-  addItem(item, alone = false) {
-    const query = withExample(alone ? empty() : this.store.state.query, { item, weight: 1 });
+  /**
+   * Search with an item, or a part of it: with it alone, or with what is asked already.
+   * @param {number} item
+   * @param {boolean} alone
+   * @param {Region | null} region
+   */
+  addItem(item, alone = false, region = null) {
+    const example = region ? { item, weight: 1, region } : { item, weight: 1 };
+    const query = withExample(alone ? empty() : this.store.state.query, example);
     this.store.update({ query, sort: "" });
     this.showTab();
     return this.run();

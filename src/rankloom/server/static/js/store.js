@@ -48,6 +48,6 @@ export function initialState(readOnly, folders) {
     readOnly, folders, query: empty(), plain: false, options: keptOptions(), sort: "", asked: 0,
     searching: false, answer: null, error: null,
     order: { animate: false, keep: false, byDate: false }, hits: [], groups: null,
-    selected: new Set(), total: 0, grades: new Map(), marks: [], changes: 0, revision: 0,
+    selected: new Set(), gone: new Set(), total: 0, grades: new Map(), marks: [], changes: 0, revision: 0,
   };
 }

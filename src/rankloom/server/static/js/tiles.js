@@ -38,7 +38,7 @@ function pattern(readOnly) {
   const made = patterns.get(readOnly) ?? h("div", { class: "tile", role: "gridcell" },
     h("div", { class: "frame" },
       h("img", { alt: "", decoding: "async", draggable: "false" }),
-      h("span", { class: "stamp" }),
+      h("span", { class: "stamp" }), h("span", { class: "gone-badge" }, t("File is gone")),
       act("select", t("Select")),
       h("div", { class: "acts" },
         readOnly ? null : [act("right", t("Right")), act("wrong", t("Wrong"))],
@@ -65,7 +65,7 @@ export function waitingTile(index, { width, height }) {
 export function makeTile(state, hit, index, { width, height, best, step }) {
   const tile = pattern(state.readOnly);
   const [frame, meter, caption] = /** @type {any} */ (tile.children);
-  const [picture, , select] = frame.children;
+  const [picture, , , select] = frame.children;
   tile.style.width = `${width}px`;
   tile.dataset.index = String(index);
   tile.dataset.id = String(hit.id);
@@ -100,6 +100,7 @@ export function drawState(state, tile, hit) {
   tile.classList.toggle("is-right", right);
   tile.classList.toggle("is-wrong", wrong);
   tile.classList.toggle("is-selected", selected);
+  tile.classList.toggle("is-gone", state.gone.has(hit.id));
   tile.setAttribute("aria-selected", String(selected));
   tile.setAttribute("aria-label", described(state, hit));
   tile.querySelector(".act.select")?.setAttribute("aria-pressed", String(selected));
@@ -131,6 +132,7 @@ function described(state, hit) {
   if (hit.stars) parts.push(t("{stars} of 5 stars", { stars: hit.stars }));
   if (hit.literal === false) parts.push(t("a guess by looks"));
   if (!state.order.byDate) parts.push(t("score {value}", { value: number(hit.score) }));
+  if (state.gone.has(hit.id)) parts.push(t("its file is gone"));
   if (isRight(state, hit.id)) parts.push(t("marked right"));
   if (isWrong(state, hit.id)) parts.push(t("marked wrong"));
   return parts.join(", ");

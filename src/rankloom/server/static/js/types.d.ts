@@ -1,6 +1,9 @@
 // What the server answers and what the page holds. For the checks only: the page never loads this file.
 
-export interface Example { item?: number; picture?: string; weight: number }
+/** Left, top, right and bottom of a part, as shares of width and height. */
+export type Region = [number, number, number, number];
+
+export interface Example { item?: number; picture?: string; weight: number; region?: Region | null }
 
 export interface Filters {
   folder?: string; kind?: string; after?: string; before?: string; has_text?: boolean;
@@ -8,6 +11,8 @@ export interface Filters {
   stars?: number;
   tag?: string;
   album?: number;
+  /** A rectangle of the map: west,south,east,north in degrees. */
+  within?: string;
   /** Only what is marked in this search, or only what is not. */
   marked?: boolean;
   hidden?: boolean;
@@ -81,7 +86,17 @@ export interface Mark { id: number; item: number; grade: number; over: number | 
 /** A part of a score. */
 export interface Part { name: string; kind: string; value: number; item?: number | null }
 
-export interface Explanation { item: number; score: number; why: Part[]; matched?: Matched | null }
+export interface Explanation {
+  item: number; score: number; why: Part[]; matched?: Matched | null; standing?: Standing;
+}
+
+/** Where an item stands in what a group of experts says: `below` is the share of the others that have less. */
+export interface GroupStanding {
+  name: string; weight: number | null; value: number; below: number; low: number; high: number;
+  counts: number[]; bar: number;
+}
+
+export interface Standing { compared: number; total: number; groups: GroupStanding[] }
 
 export interface Comparison { difference: number; why: Part[] }
 
@@ -110,11 +125,49 @@ export interface Model {
   status: string;
 }
 
-export interface CurvePoint { query: string | null; marks: number; start: number | null; learned: number | null }
+export interface CurvePoint { query: Partial<Query> | null; marks: number; start: number | null; learned: number | null }
 
-export interface Job { name: string; done: number; total: number; text: string; result?: string | null; error?: string | null }
+export interface Job {
+  name: string;
+  /** What it is about, such as a folder. */
+  what: string;
+  done: number;
+  total: number;
+  text: string;
+  paused: boolean;
+  /** What is done a second, and the seconds that the rest takes; null while nobody can tell. */
+  rate: number | null;
+  left: number | null;
+  ended?: string | null;
+  result?: string | null;
+  report?: Record<string, number> | null;
+  error?: string | null;
+  cancelled: boolean;
+  /** Files that could not be read since it began. */
+  failed?: number;
+}
+
+/** The long job that runs, those that wait, how the last of each name ended; `items` is how many there are. */
+export interface WorkState {
+  job: Job | null;
+  waiting: Job[];
+  jobs: Job[];
+  items: number;
+  /** Whether indexing was cancelled, or ended with the server. */
+  unfinished: boolean;
+  watching: boolean;
+}
+
+/** A folder of the server's machine; the name is for people, `folder` for the server. */
+export interface FolderChoice { name: string; folder: string; indexed: boolean }
+
+/** The folders in a folder, and how many pictures and videos it holds itself. */
+export interface FolderChoices {
+  folder: string; folders: FolderChoice[]; files: number; more: boolean; indexed: boolean;
+}
 
 export interface CollectionState {
+  items: number;
   pictures: number;
   videos: number;
   shots: number;
@@ -133,8 +186,14 @@ export interface FileError { name: string; folder: string; reason: string }
 
 export interface Item {
   id: number;
+  place: { latitude: number; longitude: number } | null;
   faces: number;
-  files: { folder: string; name: string; there: boolean }[];
+  /** The whole `path` is told to a browser on the server's own machine. */
+  files: { folder: string; name: string; there: boolean; path?: string }[];
+  /** Whether the file manager of this machine can be opened at it. */
+  reveal: boolean;
+  /** Automatic ones, the likeliest first, from the most specific on. */
+  tags: string[];
   texts: { source: string; text: string }[];
   shots: { id: number; start: number; end: number }[];
   boxes: Box[];
@@ -214,6 +273,8 @@ export interface State {
   groups: Group[] | null;
   /** The numbers of selected items. */
   selected: ReadonlySet<number>;
+  /** Items whose files were found to be gone. */
+  gone: ReadonlySet<number>;
   /** How many results can be shown in all. */
   total: number;
   /** Item -> grade, as marked in this search; ahead of the server while a mark is on its way. */
@@ -256,6 +317,24 @@ export interface Row {
 /** What is listed, as the server takes it in an address. */
 export type Listed = Omit<Filters, "marked"> & { sort: string };
 
+/** A file that others are copies of, or a copy; `key` stands for it, `item` shows it. */
+export interface CopiedFile {
+  key: string; item: number; name: string; folder: string; width: number; height: number; bytes: number;
+  modified: string;
+}
+
+/** Files that show the same, the best first; `why` says what it has more of. */
+export interface CopyGroup { kind: string; why: string; files: CopiedFile[] }
+
+/** Groups of duplicates; `files` and `bytes` are of all but the best; `bin` says that they may be moved. */
+export interface Copies { total: number; files: number; bytes: number; bin: boolean; groups: CopyGroup[] }
+
+/** Items that are near each other on the map; `item` is the newest, `within` the rectangle that holds them. */
+export interface Cluster { size: number; item: number; latitude: number; longitude: number; within: string }
+
+/** The groups of a part of the map; of `items` that pass the filters `total` have a position, inside `extent`. */
+export interface Places { items: number; total: number; extent: string | null; clusters: Cluster[] }
+
 /** The calls of the server's API; each throws an ApiError. */
 export interface Api {
   session(): Promise<Session>;
@@ -265,6 +344,16 @@ export interface Api {
   offers(typed: string): Promise<Offer[]>;
   errors(): Promise<FileError[]>;
   index(): Promise<Job>;
+  places(asked: Listed & { view: string; columns: number; rows: number }): Promise<Places>;
+  duplicates(offset: number, k: number): Promise<Copies>;
+  trashCopies(groups: { keep: string; trash: string[] }[]):
+    Promise<{ moved: string[]; left: { file: string; reason: string }[]; handed: number }>;
+  work(): Promise<WorkState>;
+  pauseWork(): Promise<WorkState>;
+  resumeWork(): Promise<WorkState>;
+  cancelWork(waiting?: number): Promise<WorkState>;
+  roots(folder: string): Promise<FolderChoices>;
+  addFolder(folder: string): Promise<Job>;
   search(asked: Asked & { k: number; offset?: number; order?: string; diversity?: number }): Promise<Answer>;
   interleave(query: Query, against: number | null, k: number): Promise<Answer>;
   browse(listed: Listed, offset: number, k: number): Promise<{ total: number; hits: Hit[] }>;
@@ -285,7 +374,7 @@ export interface Api {
   albumOrder(id: number, items: number[], before: number | null): Promise<Album>;
   albumSuggestions(id: number): Promise<Hit[]>;
   download(items: number[], what: "files" | "xmp"): Promise<{ key: string; files: number }>;
-  explain(asked: Asked & { item: number }): Promise<Explanation>;
+  explain(asked: Asked & { item: number; standing?: boolean }): Promise<Explanation>;
   compare(asked: Asked & { a: number; b: number }): Promise<Comparison>;
   suggest(asked: { query: Query; diffusion: boolean; n: number }): Promise<Hit[]>;
   marks(query: Query): Promise<Mark[]>;
@@ -293,6 +382,7 @@ export interface Api {
     Promise<Blob>;
   upload(picture: Blob): Promise<{ picture: string }>;
   item(id: number): Promise<Item>;
+  reveal(id: number): Promise<unknown>;
   experts(): Promise<Weights>;
   setExperts(body: ExpertsChange): Promise<Weights>;
   curve(): Promise<CurvePoint[]>;

@@ -1,54 +1,65 @@
 // One item large: the picture, or just its shot of the video; its other shots; what is known of it.
 
-import { file, thumbnail, view } from "./addresses.js";
-import { $, button, errorLine, h, iconButton, put } from "./dom.js";
-import { clock, date, table, title } from "./format.js";
+import { KINDS } from "./boxes.js";
+import { $, announce, button, errorLine, h, iconButton, put } from "./dom.js";
+import { facts, fileTools } from "./facts.js";
+import { table, title } from "./format.js";
+import { t } from "./i18n.js";
+import { lettersOff } from "./keys.js";
+import { Layer } from "./layer.js";
 import { isRight, isWrong } from "./marking.js";
-import { KINDS, overlay, transcript } from "./places.js";
-import { shotPlayer } from "./player.js";
 import { isList } from "./query.js";
+import { Stage } from "./stage.js";
+import { StandingPanel } from "./standing.js";
+import { Strip } from "./strip.js";
 
 /** @import { NotesEditor } from "./notes.js" */
-/** @import { Hit, Item, State, Store } from "./types.js" */
+/** @import { Api, Hit, Item, Region, State, Store } from "./types.js" */
 
-const SOURCES = table({
-  caption: "Caption", embedded: "In the file", sidecar: "Beside the file", subtitle: "Subtitle",
-  ocr: "Text in it", speech: "Said in it", people: "People",
-});
-const OMITTED = ["name", "folder", "speech", "owner", "owner_tag"]; // texts that stand elsewhere
 const TYPED = "input, select, textarea, video"; // what has keys of its own
-const GONE = "It was deleted, moved or changed since it was indexed. "
-  + "Look for changes in the tab Collection to bring the collection up to date.";
 
 export class Viewer {
   /**
    * @param {Store<State>} store
    * @param {NotesEditor} notes
+   * @param {Pick<Api, "item" | "explain" | "reveal">} api
    * @param {object} actions
-   * @param {(id: number) => Promise<Item>} actions.details
    * @param {(index: number, focus?: boolean) => void} actions.select makes a result the current one
    * @param {(hit: Hit, grade: 0 | 1) => void} actions.mark
    * @param {() => void} actions.undo
    * @param {(hit: Hit) => void} actions.similar
+   * @param {(hit: Hit, region: Region, frame: HTMLVideoElement | null) => () => void} actions.part
+   * prepares a search with a part of an item, or of a frame of its video
    * @param {(hit: Hit) => void} actions.why
    * @param {(hit: Hit, stars: number) => Promise<void>} actions.rate
    * @param {(hit: Hit) => void} actions.hide
+   * @param {(place: Item["place"]) => void} actions.showPlace shows a place on the map
    * @param {(index: number) => Promise<Hit | undefined>} actions.at the result at a place, fetched if need be
    */
-  constructor(store, notes, actions) {
+  constructor(store, notes, api, actions) {
     this.store = store;
     this.notes = notes;
+    this.api = api;
     this.actions = actions;
     this.dialog = $("viewer");
+    this.layer = new Layer(this.dialog, () => this.closed());
     /** @type {any} the hit that is shown; null before the first */
     this.hit = null;
     /** @type {Item | null} */
     this.item = null;
-    /** What is done once the viewer is closed. @type {(() => void) | null} */
-    this.next = null;
-    this.leaving = false;
     /** The kinds of boxes that are shown. @type {Set<string>} */
     this.kinds = new Set();
+    /** @type {Strip | null} */
+    this.strip = null;
+    this.standing = new StandingPanel(store, api);
+    this.stage = new Stage({
+      step: (by) => this.step(by), close: () => this.dialog.close(), searches: () => !store.state.readOnly,
+      search: (region, frame) => {
+        const search = actions.part(this.hit, region, frame); // while the frame is still there
+        this.leave(search);
+      },
+    });
+    this.about = h("div", { class: "about" });
     this.listen();
     store.watch(["grades"], ({ grades }, before) => {
       const id = this.hit?.id;
@@ -66,44 +77,35 @@ export class Viewer {
 
   listen() {
     this.store.watch(["hits"], (state) => this.follow(state));
-    // The viewer is a step of the history: Back closes it, and closing it takes the step back.
-    addEventListener("popstate", (event) => {
-      if (!this.leaving && !this.dialog.open) return;
-      event.stopImmediatePropagation(); // the search behind it stays as it is
-      if (!this.leaving) return this.dialog.close();
-      this.leaving = false;
-      this.goOn();
-    });
-    if (history.state?.viewer) history.replaceState(null, "");
-    this.dialog.addEventListener("click", (/** @type {Event} */ event) => {
-      if (event.target === this.dialog) this.dialog.close();
-    });
-    this.dialog.addEventListener("close", () => this.closed());
+    this.store.watch(["revision"], () => { if (this.dialog.open) this.standing.show(this.hit); });
     this.dialog.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => this.key(event));
   }
 
   closed() {
+    if (document.fullscreenElement) document.exitFullscreen();
+    this.stage.clear();
     put(this.dialog);
+    this.strip = null;
     this.item = null;
     this.actions.select(Math.max(0, this.place())); // the browser went back to the one before
-    if (!history.state?.viewer) return this.goOn();
-    this.leaving = true;
-    history.back();
   }
 
   /** @param {KeyboardEvent} event */
   key(event) {
     const target = /** @type {Element} */ (event.target);
     if (event.ctrlKey || event.metaKey || event.altKey || target.matches(TYPED)) return;
-    const right = () => this.mark(1), wrong = () => this.mark(0);
-    const action = table({
+    const right = () => this.mark(1), wrong = () => this.mark(0), { stage } = this;
+    const action = stage.key(event) ? () => {} : table({
       ArrowRight: () => this.step(1), ArrowLeft: () => this.step(-1), r: right, "+": right, w: wrong,
       "-": wrong, u: () => this.actions.undo(), s: () => this.leave(this.actions.similar),
       e: () => this.leave(this.actions.why), o: () => this.dialog.close(),
       t: () => this.toggle("ocr"), f: () => this.toggle("face"), h: () => this.hide(),
+      z: () => stage.closer(), x: () => stage.farther(), c: () => stage.whole(), p: () => stage.pick(),
+      v: () => stage.fullScreen(), g: () => this.standing.toggle(),
+      d: () => this.dialog.querySelector('[data-name="download"]')?.click(),
       ...Object.fromEntries([0, 1, 2, 3, 4, 5].map((stars) => [String(stars), () => this.rate(stars)])),
     })[event.key];
-    if (!action) return;
+    if (!action || (/^[a-z]$/.test(event.key) && lettersOff())) return;
     event.preventDefault();
     event.stopPropagation();
     action();
@@ -113,20 +115,34 @@ export class Viewer {
   async open(hit) {
     this.hit = hit;
     this.item = null;
-    this.draw();
-    if (!this.dialog.open) {
-      history.pushState({ viewer: true }, "");
-      this.dialog.showModal();
-      this.focus("right");
+    const opening = !this.dialog.open;
+    if (opening) {
+      put(this.dialog, this.stage.root, this.about,
+        iconButton("wrong", t("Close"), {
+          class: "icon-button shut", "data-name": "shut", onclick: () => this.dialog.close(),
+        }));
+      this.layer.open();
     }
+    this.draw();
+    if (opening) this.focus("right"); // not what the browser takes for the first control
+    this.standing.show(hit);
     try {
-      const item = await this.actions.details(hit.id);
-      if (this.hit.id !== hit.id) return;
+      const item = await this.api.item(hit.id);
+      if (this.hit.id !== hit.id || !this.dialog.open) return;
       this.item = item;
       this.draw();
+      this.note(item);
     } catch (error) {
-      this.dialog.querySelector(".about")?.append(errorLine(error));
+      this.about.append(errorLine(error));
     }
+  }
+
+  /** What was learned of an item while it was looked at: whether its file is gone. @param {Item} item */
+  note(item) {
+    const { gone } = this.store.state, there = item.files.some((file) => file.there);
+    if (gone.has(item.id) !== there) return;
+    const others = [...gone].filter((id) => id !== item.id);
+    this.store.update({ gone: new Set(there ? others : [...others, item.id]) });
   }
 
   /** The place of what is shown among the results; -1 for a shot that is none of them. */
@@ -139,6 +155,7 @@ export class Viewer {
     if (!hit || this.hit !== before || !this.dialog.open) return;
     this.actions.select(place, false);
     this.open(hit);
+    announce(title(hit));
   }
 
   /** @param {0 | 1} grade */
@@ -158,17 +175,8 @@ export class Viewer {
   /** Close, and then do something with the item. @param {(hit: Hit) => void} action */
   leave(action) {
     const { hit } = this;
-    this.next = () => action(hit);
-    this.dialog.close();
+    this.layer.leave(() => action(hit));
   }
-
-  goOn() {
-    const action = this.next;
-    this.next = null;
-    action?.();
-  }
-
-  isGone() { return this.item?.id === this.hit.id && !this.item?.files.some((file) => file.there); }
 
   /** The button with this name, or the one that closes. @param {string} name */
   focus(name) {
@@ -177,31 +185,23 @@ export class Viewer {
   }
 
   draw() {
-    const { hit, item, dialog } = this;
+    const { hit, item, dialog, stage } = this;
     if (!hit) return;
-    const index = this.place(), atEnd = index < 0 || index + 1 >= this.store.state.hits.length;
+    const index = this.place();
     const active = /** @type {HTMLElement} */ (document.activeElement);
-    const focused = dialog.contains(active) ? active.dataset.name : null;
-    /** @param {string} name @param {string} symbol @param {string} label @param {object} props */
-    const corner = (name, symbol, label, props) =>
-      iconButton(symbol, label, { class: `icon-button ${name}`, "data-name": name, ...props });
-    const what = isList(this.store.state.query) ? "Item" : "Result";
-    dialog.setAttribute("aria-label", `${what} ${hit.rank}: ${title(hit)}`);
-    const media = this.media(), boxes = this.isGone() ? [] : this.boxes(...this.kinds);
-    const said = item?.speech.length && !this.isGone()
-      ? transcript(item.speech, hit, () => dialog.querySelector("video")) : null;
-    dialog.classList.toggle("with-transcript", Boolean(said));
-    put(dialog,
-      h("div", { class: "stage" }, media, boxes.length ? overlay(hit, boxes) : null), said,
-      corner("before", "prev", "Result before", { disabled: index <= 0, onclick: () => this.step(-1) }),
-      corner("after", "next", "Next result", { disabled: atEnd, onclick: () => this.step(1) }),
-      corner("shut", "wrong", "Close", { onclick: () => dialog.close() }),
-      h("div", { class: "about" },
-        h("h2", {}, title(hit)), this.tools(), item ? this.notes.show(hit, item) : null,
-        this.facts(),
-        item && item.shots.length > 1 ? this.strip(item.shots) : null));
-    if (this.notes.root.contains(active)) active.focus();
-    else this.focus(focused ?? "right");
+    const inside = dialog.contains(active) && active !== dialog, focused = active.dataset.name;
+    const place = { rank: hit.rank, title: title(hit) };
+    dialog.setAttribute("aria-label", isList(this.store.state.query)
+      ? t("Item {rank}: {title}", place) : t("Result {rank}: {title}", place));
+    stage.show(hit, item, this.boxes(...this.kinds));
+    stage.before.disabled = index <= 0;
+    stage.after.disabled = index < 0 || index + 1 >= this.store.state.hits.length;
+    this.drawStrip();
+    put(this.about, h("h2", {}, title(hit)), this.tools(), item ? this.notes.show(hit, item) : null,
+      facts(hit, item, (place) => this.leave(() => this.actions.showPlace(place))),
+      fileTools(hit, item, stage.gone, this.api.reveal), this.standing.root);
+    if (inside && active.isConnected && !/** @type {any} */ (active).disabled) active.focus();
+    else this.focus(inside && focused ? focused : "right");
   }
 
   tools() {
@@ -210,25 +210,27 @@ export class Viewer {
     /** @param {string} name @param {string} text @param {() => void} onclick @param {object} props */
     const tool = (name, text, onclick, props = {}) =>
       button(text, { symbol: name, "data-name": name, onclick, ...props });
-    const right = String(isRight(state, this.hit.id)), wrong = String(isWrong(state, this.hit.id));
+    const right = { kind: "right", "aria-pressed": String(isRight(state, this.hit.id)) };
+    const wrong = { kind: "wrong", "aria-pressed": String(isWrong(state, this.hit.id)) };
     return h("div", { class: "buttons" },
-      marking ? tool("right", "Right", () => this.mark(1), { kind: "right", "aria-pressed": right }) : null,
-      marking ? tool("wrong", "Wrong", () => this.mark(0), { kind: "wrong", "aria-pressed": wrong }) : null,
-      tool("similar", "More like this", () => this.leave(this.actions.similar)),
-      listed ? null : tool("why", "Why here", () => this.leave(this.actions.why)),
-      state.readOnly ? null : tool("hide", this.hit.hidden ? "Show again" : "Hide", () => this.hide()),
-      this.isGone() ? null : KINDS.map((shown) => this.switch(shown)));
+      marking ? tool("right", t("Right"), () => this.mark(1), right) : null,
+      marking ? tool("wrong", t("Wrong"), () => this.mark(0), wrong) : null,
+      tool("similar", t("More like this"), () => this.leave(this.actions.similar)),
+      listed ? null : tool("why", t("Why here"), () => this.leave(this.actions.why)),
+      state.readOnly ? null
+        : tool("hide", this.hit.hidden ? t("Show again") : t("Hide"), () => this.hide()),
+      this.stage.gone ? null : KINDS.map((shown) => this.switch(shown)));
   }
 
   /**
    * The button that shows where things of a kind are; none if there are none.
    * @param {typeof KINDS[0]} shown
    */
-  switch({ kind, symbol, title, words }) {
+  switch({ kind, symbol, key, button: text, help }) {
     const n = this.boxes(kind).length;
-    return n ? button(`${title} ${n}`, {
+    return n ? button(text(n), {
       symbol, kind: "show", "data-name": symbol, "aria-pressed": String(this.kinds.has(kind)),
-      title: `Show where the ${words} are`, onclick: () => this.toggle(kind),
+      "aria-keyshortcuts": key, title: help, onclick: () => this.toggle(kind),
     }) : null;
   }
 
@@ -240,68 +242,34 @@ export class Viewer {
    * @param {string} kind
    */
   toggle(kind) {
-    const places = this.boxes(kind), video = this.dialog.querySelector("video");
+    const places = this.boxes(kind), { video } = this.stage;
     if (!places.length) return;
     if (!this.kinds.delete(kind)) this.kinds.add(kind);
     if (video && this.kinds.has(kind)) {
       video.pause();
-      video.currentTime = places[0].time;
+      video.currentTime = places[0].time ?? video.currentTime;
       video.addEventListener("play", () => { this.kinds.clear(); this.draw(); }, { once: true });
     }
     this.draw();
   }
 
-  media() {
-    const { hit } = this;
-    if (this.isGone()) return this.gone();
-    const same = this.dialog.querySelector(".stage > *");
-    if (same?.dataset.item === String(hit.id)) return same;
-    if (hit.kind === "shot") return shotPlayer(hit);
-    return h("img", { src: view(hit.id), alt: title(hit), "data-item": hit.id });
-  }
-
-  /** In place of a picture whose file was deleted, moved or changed. */
-  gone() {
+  /** The shots of a video; drawn again only for another one. */
+  drawStrip() {
     const { hit, item } = this;
-    const paths = (item?.files ?? []).map(({ folder, name }) => `${folder}/${name}`);
-    return h("div", { class: "gone", "data-item": `gone ${hit.id}` },
-      h("img", { src: thumbnail(hit.id), alt: title(hit) }),
-      h("div", { role: "status" }, h("strong", {}, "This file is gone"),
-        paths.map((path) => h("span", { class: "path" }, path)), h("span", {}, GONE)));
-  }
-
-  facts() {
-    const { hit, item } = this;
-    const texts = (item?.texts ?? []).filter(({ source }) => !OMITTED.includes(source));
-    const written = texts.filter(({ source }) => source !== "tag");
-    const tags = texts.filter(({ source }) => source === "tag");
-    const copies = item?.files.length ?? 1;
-    const rows = [
-      ["Taken", date(hit.taken)], ["Size", `${hit.width} × ${hit.height}`], ["Folder", hit.folder],
-      ["File", hit.name],
-      ["Shot", hit.kind === "shot" ? `${clock(hit.start)} to ${clock(hit.end)}` : ""],
-      ["Faces", item?.faces ? String(item.faces) : ""],
-      ...written.map(({ source, text }) => [SOURCES[source] ?? source, text]),
-      ["Automatic", tags.map(({ text }) => text).join(", ")],
-      ["Copies", copies > 1 ? String(copies) : ""],
-      ["Original", this.isGone() ? "" : h("a", {
-        href: file(hit.id), target: "_blank", rel: "noreferrer",
-      }, "open the file")],
-    ];
-    return h("dl", {}, rows.filter(([, value]) => value)
-      .map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
-  }
-
-  /** @param {Item["shots"]} shots */
-  strip(shots) {
+    const shots = item?.shots ?? [], shown = !this.stage.gone && (shots.length > 1 || item?.speech.length);
+    if (this.strip && item && this.strip.shown === hit.id) return;
+    if (!item && this.strip?.shots.some(({ id }) => id === hit.id)) return; // its details are on their way
+    this.strip?.root.remove();
+    this.strip = null;
+    this.dialog.classList.toggle("with-strip", Boolean(shown && item));
+    if (!shown || !item) return;
     const { hits } = this.store.state;
     /** @param {Item["shots"][0]} shot */
-    const hitOf = (shot) => hits.find((hit) => hit?.id === shot.id) ?? { ...this.hit, ...shot, mark: null };
-    return h("div", { class: "strip-box" }, h("h3", {}, `${shots.length} shots of this video`),
-      h("ol", { class: "strip" }, shots.map((shot) => h("li", {}, h("button", {
-        type: "button", "aria-current": shot.id === this.hit.id ? "true" : null,
-        "aria-label": `Shot from ${clock(shot.start)} to ${clock(shot.end)}`,
-        onclick: () => this.open(hitOf(shot)),
-      }, h("img", { src: thumbnail(shot.id), alt: "" }), h("span", {}, clock(shot.start)))))));
+    const hitOf = (shot) => hits.find((other) => other?.id === shot.id) ?? { ...hit, ...shot, mark: null };
+    this.strip = new Strip(item, hit.id, {
+      open: (shot) => this.open(hitOf(shot)), player: () => this.stage.video,
+    });
+    this.stage.root.after(this.strip.root);
+    this.strip.reveal();
   }
 }

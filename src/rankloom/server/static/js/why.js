@@ -3,11 +3,12 @@
 import { thumbnail } from "./addresses.js";
 import { errorLine, h, put } from "./dom.js";
 import { expertName, grouped, matchedLine, number, partGroup, signed, sum, title } from "./format.js";
+import { t } from "./i18n.js";
 import { asked, isList } from "./query.js";
 
 /** @import { Api, Comparison, Hit, Part, State, Store } from "./types.js" */
 
-const LISTED = "Items are only listed here: there is no score to take apart.";
+const LISTED = t("Items are only listed here: there is no score to take apart.");
 const MOST_NEIGHBORS = 12;
 
 export class Why {
@@ -17,7 +18,7 @@ export class Why {
    * @param {(item: number) => void} similar
    */
   constructor(store, api, similar) {
-    this.title = "Why here";
+    this.title = t("Why here");
     this.root = h("div", { class: "why" });
     this.store = store;
     this.api = api;
@@ -49,13 +50,13 @@ export class Why {
     this.refresh = () => this.show(hit);
     const { state } = this.store;
     if (isList(state.query)) return this.instead(LISTED);
-    if (!hit) return this.instead("Choose a result: its score is taken apart here.");
-    if (this.root.dataset.item !== String(hit.id)) put(this.root, head(hit), hint("One moment…"));
+    if (!hit) return this.instead(t("Choose a result: its score is taken apart here."));
+    if (this.root.dataset.item !== String(hit.id)) put(this.root, head(hit), hint(t("One moment…")));
     this.root.dataset.item = String(hit.id);
     return this.latest(async () => {
       const { score, why, matched } = await this.api.explain({ ...asked(state), item: hit.id });
       const read = matched ? hint(matchedLine(matched)) : null;
-      const added = total(why, score, "score");
+      const added = total(why, t("the score"), score);
       return [head(hit, score), read, bars(why, this.similar), added, this.tools(hit)];
     }, (error) => put(this.root, head(hit), errorLine(error)));
   }
@@ -73,13 +74,14 @@ export class Why {
     const hold = () => { this.held = isHeld ? null : hit; this.show(hit); };
     const pair = held && held.rank < hit.rank ? [held, hit] : [hit, held];
     return h("div", { class: "compare-tools" },
-      h("h3", {}, "Compare"),
+      h("h3", {}, t("Compare")),
       h("div", { class: "buttons" },
-        above ? tool(`Why is ${above.rank} above it?`, above, hit) : null,
-        below ? tool(`Why is it above ${below.rank}?`, hit, below) : null,
-        held && !isHeld ? tool(`With result ${held.rank}`, .../** @type {[Hit, Hit]} */ (pair)) : null,
+        above ? tool(t("Why is {rank} above it?", { rank: above.rank }), above, hit) : null,
+        below ? tool(t("Why is it above {rank}?", { rank: below.rank }), hit, below) : null,
+        held && !isHeld
+          ? tool(t("With result {rank}", { rank: held.rank }), .../** @type {[Hit, Hit]} */ (pair)) : null,
         h("button", { type: "button", class: "small quiet", "aria-pressed": String(isHeld), onclick: hold },
-          isHeld ? "Held" : "Hold to compare")));
+          isHeld ? t("Held") : t("Hold to compare"))));
   }
 
   /** Why `a` is above `b`; back leads to `hit`. @param {Hit} a @param {Hit} b @param {Hit} hit */
@@ -87,7 +89,8 @@ export class Why {
     this.refresh = () => this.compare(a, b, hit);
     return this.latest(async () => {
       const comparison = await this.api.compare({ ...asked(this.store.state), a: a.id, b: b.id });
-      const back = h("button", { type: "button", class: "small", onclick: () => this.show(hit) }, "Back");
+      const show = () => this.show(hit);
+      const back = h("button", { type: "button", class: "small", onclick: show }, t("Back"));
       return [...this.versus(a, b, comparison), back];
     }, (error) => this.root.append(errorLine(error)));
   }
@@ -97,12 +100,12 @@ export class Why {
     /** @param {Hit} hit */
     const figure = (hit) => h("figure", {},
       h("img", { src: thumbnail(hit.id), alt: title(hit) }),
-      h("figcaption", {}, `Result ${hit.rank}`));
-    const order = h("span", {}, difference < 0 ? "now below" : "above");
+      h("figcaption", {}, t("Result {rank}", { rank: hit.rank })));
+    const order = h("span", {}, difference < 0 ? t("now below") : t("above"));
     return [
       h("div", { class: "versus" }, figure(a), order, figure(b)),
-      hint("Bars to the right speak for the first, bars to the left for the second."),
-      bars(why, this.similar), total(why, difference, "difference"),
+      hint(t("Bars to the right speak for the first, bars to the left for the second.")),
+      bars(why, this.similar), total(why, t("the difference"), difference),
     ];
   }
 }
@@ -110,15 +113,23 @@ export class Why {
 /** @param {string} text */
 const hint = (text) => h("p", { class: "hint" }, text);
 
-/** `score` is of now; after a mark the order that is shown still has the one before. @param {Hit} hit */
-function head(hit, score = hit.score) {
-  const before = Math.abs(score - hit.score) < 5e-4 ? "" : `, ${number(hit.score)} in the order shown`;
+/**
+ * `score` is of now: after a mark the order that is shown still has the one before. Until it is known with
+ * its parts there is none.
+ * @param {Hit} hit
+ * @param {number | null} score
+ */
+function head(hit, score = null) {
+  const known = score !== null && {
+    score: number(score), before: Math.abs(score - hit.score) < 5e-4 ? "" : number(hit.score),
+  };
   return h("div", { class: "why-head" },
     h("img", { src: thumbnail(hit.id), alt: "" }),
     h("div", {},
-      h("div", { class: "place" }, `Result ${hit.rank}`),
+      h("div", { class: "place" }, t("Result {rank}", { rank: hit.rank })),
       h("div", { class: "name" }, title(hit)),
-      h("div", { class: "muted", "data-score": score }, `score ${number(score)}${before}`)));
+      known ? h("div", { class: "muted", "data-score": score }, known.before
+        ? t("score {score}, {before} in the order shown", known) : t("score {score}", known)) : null));
 }
 
 /** Bars that open into their experts. @param {Part[]} parts @param {(item: number) => void} similar */
@@ -129,7 +140,7 @@ function bars(parts, similar) {
   const largest = Math.max(1e-12, ...groups.map((group) => Math.abs(group.value)));
   const negative = [...groups, ...parts].some(({ value }) => value < 0);
   const sides = negative ? " two-sided" : "";
-  return h("div", { class: `bars${sides}`, role: "list", "aria-label": "Parts of the score" },
+  return h("div", { class: `bars${sides}`, role: "list", "aria-label": t("Parts of the score") },
     groups.map(({ name, members, value }) => {
       const line = bar(name, value, largest);
       const single = members.length === 1 && !members[0].item;
@@ -173,15 +184,17 @@ function bar(name, value, largest, kind = "") {
 function neighbor({ name, value, item }, similar) {
   const id = Number(item);
   return h("button", {
-    type: "button", class: value < 0 ? "less" : "more", title: `${signed(value)}: more like this`,
-    "aria-label": `${name}: ${signed(value)}; search for more like it`, onclick: () => similar(id),
+    type: "button", class: value < 0 ? "less" : "more",
+    title: t("{value}: more like this", { value: signed(value) }),
+    "aria-label": t("{name}: {value}; search for more like it", { name, value: signed(value) }),
+    onclick: () => similar(id),
   }, h("img", { src: thumbnail(id), alt: "" }), h("span", {}, signed(value)));
 }
 
-/** @param {Part[]} parts @param {number} value @param {string} word */
-function total(parts, value, word) {
+/** @param {Part[]} parts @param {string} what they sum to @param {number} value */
+function total(parts, what, value) {
   const added = sum(parts.map((part) => part.value));
   return h("p", { class: "sum", "data-sum": added, "data-total": value },
-    `All parts together: ${number(added, 4)}`,
-    h("span", { class: "muted" }, ` = the ${word}, ${number(value, 4)}`));
+    t("All parts together: {sum}", { sum: number(added, 4) }), " ",
+    h("span", { class: "muted" }, t("= {what}, {value}", { what, value: number(value, 4) })));
 }

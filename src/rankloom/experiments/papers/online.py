@@ -1,0 +1,380 @@
+"""Online learning to rank for image retrieval by example: quality, cost, and learning while people search.
+
+Reference: J. Wan et al., Online learning to rank for content-based image retrieval, IJCAI 2015: tables 2 and 3, figures
+1 to 4. Its lists of queries and negatives are not public, and of its collections only Caltech-101 may be at hand: the
+report shows whether the shapes appear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from time import process_time
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rankloom.core import IntArray, RankingData
+from rankloom.evaluation.metrics import evaluate
+from rankloom.experiments.labeled import LabeledCollection
+from rankloom.experiments.papers import Finding
+from rankloom.experiments.simulation import CascadeClicks, Simulation, simulate
+from rankloom.experts.compact import CompactVectors
+from rankloom.model_selection.selection import Fold, FoldResults, compare_folds
+from rankloom.rankers import LinearRanker, OnlineRanker, make_ranker
+
+# MAP, by method and collection.
+TABLE_2: dict[str, dict[str, float]] = {
+    "Best-Fea": {"Holiday": 0.4892, "Caltech101": 0.2664, "ImageCLEF": 0.5777, "Corel": 0.1846},
+    "Uni-Con": {"Holiday": 0.5175, "Caltech101": 0.2594, "ImageCLEF": 0.6174, "Corel": 0.2990},
+    "RankNet": {"Holiday": 0.6292, "Caltech101": 0.2753, "ImageCLEF": 0.6326, "Corel": 0.3133},
+    "C-Ascent": {"Holiday": 0.6373, "Caltech101": 0.3193, "ImageCLEF": 0.6803, "Corel": 0.3406},
+    "RankSVM": {"Holiday": 0.6429, "Caltech101": 0.3270, "ImageCLEF": 0.6585, "Corel": 0.3366},
+    "λ-MART": {"Holiday": 0.6230, "Caltech101": 0.3650, "ImageCLEF": 0.6796, "Corel": 0.3683},
+    "OPR": {"Holiday": 0.6219, "Caltech101": 0.3285, "ImageCLEF": 0.6555, "Corel": 0.3292},
+    "OPAR-I": {"Holiday": 0.6329, "Caltech101": 0.3070, "ImageCLEF": 0.6556, "Corel": 0.3340},
+    "OPAR-II": {"Holiday": 0.6283, "Caltech101": 0.3157, "ImageCLEF": 0.6632, "Corel": 0.3389},
+    "OGDR": {"Holiday": 0.6368, "Caltech101": 0.3024, "ImageCLEF": 0.6626, "Corel": 0.3228},
+}
+# Seconds for 3 million instances.
+TABLE_3 = {"RankSVM": 4737.0, "OPR": 1154.0, "OPAR-I": 1370.0, "OPAR-II": 1708.0, "OGDR": 2307.0}
+
+METHODS = {
+    "Best-Fea": "best", "Uni-Con": "uniform", "RankNet": "ranknet", "C-Ascent": "coordascent", "RankSVM": "ranksvm",
+    "λ-MART": "lambdamart", "OPR": "opr", "OPAR-I": "opar1", "OPAR-II": "opar2", "OGDR": "ogdr",
+    "AROW": "arow", "RLR": "rlr", "F-RLR": "frlr",
+}  # fmt: skip
+OURS = ("AROW", "RLR", "F-RLR")  # beyond the paper
+PROGRESSIVE = ("RankSVM", "OPR", "OPAR-I", "OPAR-II", "OGDR", "AROW")
+PLACES = (10, 20, 50, 100)
+Progress = Callable[[str], None]
+
+
+class Size(NamedTuple):
+    """How much is measured.
+
+    Parameters
+    ----------
+    queries : items that are queries; a fifth of them tests in each of five folds.
+    others : irrelevant items that are sampled for a query to learn from.
+    arriving : queries of the progressive simulation.
+    triplets : preferences of the large stream.
+    distractors : items that are added for the large search; 0 leaves it out.
+    """
+
+    queries: int = 500
+    others: int = 300
+    arriving: int = 500
+    triplets: int = 3_000_000
+    distractors: int = 1_000_000
+
+
+QUICK = Size(queries=40, others=40, arriving=40, triplets=20_000, distractors=2_000)
+
+
+@dataclass
+class OnlineReport:
+    """What was measured on one collection.
+
+    Attributes
+    ----------
+    n_items, n_experts : of the collection.
+    folds : AP of every test query by method, with the parameters that validation chose (table 2).
+    costs : CPU seconds of a fit by the number of instances, for each method (figure 1).
+    stream : CPU seconds for the large stream of preferences (table 3), and how many these were.
+    large : AP and precision at some places among distractors, by method (figure 2), and what these are made of.
+    judged, clicked : the progressive simulation with judgements, and with noisy clicks (figures 3 and 4).
+    absent : methods that could not be measured, and why.
+    """
+
+    n_items: int
+    n_experts: int
+    folds: FoldResults = field(default_factory=lambda: FoldResults(("AP",)))
+    costs: dict[str, dict[int, float]] = field(default_factory=dict)
+    stream: dict[str, float] = field(default_factory=dict)
+    n_triplets: int = 0
+    large: dict[str, dict[str, float]] = field(default_factory=dict)
+    n_distractors: int = 0
+    distractors_of: str = ""
+    judged: dict[str, Simulation] = field(default_factory=dict)
+    clicked: dict[str, Simulation] = field(default_factory=dict)
+    absent: dict[str, str] = field(default_factory=dict)
+
+    def mean(self, method: str) -> float:
+        """MAP over the folds."""
+        return self.folds.mean(METHODS[method], "AP")
+
+    def error(self, method: str) -> float:
+        """The standard error of the mean over the test queries."""
+        values = np.concatenate(self.folds.values[METHODS[method]]["AP"])
+        return float(values.std(ddof=1) / np.sqrt(len(values)))
+
+    @property
+    def measured(self) -> list[str]:
+        """The methods of table 2 that were measured."""
+        return [method for method, name in METHODS.items() if name in self.folds.values]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain values."""
+        return {
+            "items": self.n_items,
+            "experts": self.n_experts,
+            "map": {name: {"mean": self.mean(name), "error": self.error(name)} for name in self.measured},
+            "params": {name: self.folds.params[METHODS[name]] for name in self.measured},
+            "tests": self.folds.comparison("AP").to_dict(),
+            "costs": {name: {str(n): seconds for n, seconds in costs.items()} for name, costs in self.costs.items()},
+            "stream": {"triplets": self.n_triplets, "seconds": self.stream},
+            "large": {"distractors": self.n_distractors, "made_of": self.distractors_of, "quality": self.large},
+            "judged": {name: run.to_dict() for name, run in self.judged.items()},
+            "clicked": {name: run.to_dict() for name, run in self.clicked.items()},
+            "absent": self.absent,
+        }
+
+
+def run(
+    data: LabeledCollection,
+    size: Size | None = None,
+    *,
+    others: LabeledCollection | None = None,
+    methods: Sequence[str] = tuple(METHODS),
+    random_state: int = 0,
+    progress: Progress = lambda step: None,
+) -> OnlineReport:
+    """Measure all methods on a labeled collection.
+
+    Parameters
+    ----------
+    data : its items by the experts of its descriptors: the paper's 36 for the preset `paper36`.
+    size : how much.
+    others : pictures that distractors are mixed of, with the same descriptors. Without them the collection's own are
+        mixed, which then look like its classes: that is harder than it should be.
+    methods : which methods; all of `METHODS` unless given.
+    random_state : which items are queries, how they are split, what is sampled.
+    progress : called with a text before each step.
+    """
+    size = size or Size()
+    report = OnlineReport(len(data), len(data.experts))
+    names = _available(report, methods)
+    folds = [*image_folds(data, size, random_state, progress)]
+    report.folds = compare_folds(folds, {METHODS[name]: {} for name in names}, ("AP",), progress=progress)
+    progress("cost by instances")
+    report.costs = _costs(folds[0].train, names)
+    progress("a stream of preferences")
+    report.n_triplets = size.triplets
+    report.stream = _stream(folds[0].train, size.triplets, random_state)
+    if size.distractors:
+        report.n_distractors = size.distractors
+        report.distractors_of = "the same pictures" if others is None else "other pictures"
+        progress("distractors")
+        enlarged = with_distractors(data, size.distractors, others or data, random_state)
+        report.large = _large(enlarged, folds[0], report.folds, progress)
+    arriving = whole_lists(data, data.queries(size.arriving, random_state + 1))
+    for name in PROGRESSIVE:
+        ranker = make_ranker(METHODS[name])
+        every = 1 if isinstance(ranker, OnlineRanker) else max(1, size.arriving // 50)
+        for runs, clicks in ((report.judged, None), (report.clicked, CascadeClicks())):
+            progress(f"progressive: {name}")
+            runs[name] = simulate(arriving, ranker, clicks=clicks, retrain_every=every, random_state=random_state)
+    return report
+
+
+def n_steps(quick: bool = False) -> int:
+    """How often `run` calls its progress, about."""
+    size = QUICK if quick else Size()
+    return 4 + 5 * len(METHODS) + min(100, size.queries // 5) + 2 * len(PROGRESSIVE)
+
+
+def generated(random_state: int = 0, n: int = 600) -> LabeledCollection:
+    """Items of 20 classes by nine descriptors that show these more or less well: 36 experts."""
+    random = np.random.default_rng(random_state)
+    labels = random.integers(0, 20, n)
+    vectors = {}
+    for number, noise in enumerate(np.geomspace(0.5, 6.0, 9)):
+        centers = random.random((20, 24))
+        rows = centers[labels] + noise * random.standard_normal((n, 24))
+        vectors[f"descriptor{number}"] = CompactVectors.of(rows)
+    return LabeledCollection(vectors, np.array([f"class {label}" for label in labels]))
+
+
+def _available(report: OnlineReport, methods: Sequence[str]) -> list[str]:
+    """The methods whose packages are there."""
+    names = []
+    for method in methods:
+        try:
+            make_ranker(METHODS[method]).fit([[0.0], [1.0]], [0, 1])
+        except ImportError as error:
+            report.absent[method] = str(error)
+        else:
+            names.append(method)
+    return names
+
+
+def image_folds(data: LabeledCollection, size: Size, random_state: int = 0,
+                progress: Progress = lambda step: None) -> Iterator[Fold]:  # fmt: skip
+    """Five folds by query: three parts to train, one to validate (sampled rows), one to test (whole lists)."""
+    random = np.random.default_rng(random_state)
+    queries = random.permutation(data.queries(size.queries, random_state))
+    parts = np.array_split(queries, 5)
+    if len(queries) < 5:
+        raise ValueError(f"five folds need five queries, the collection has {len(queries)} with another of its class")
+    progress("examples of the experts")
+    sampled = [_sampled(data, np.sort(part), size.others, random) for part in parts]
+    for number in range(5):
+        train = [sampled[(number + k) % 5] for k in (2, 3, 4)]
+        test = whole_lists(data, np.sort(parts[number]))
+        yield Fold(f"fold {number + 1}", _joined(train), sampled[(number + 1) % 5], test)
+
+
+def whole_lists(data: LabeledCollection, queries: IntArray) -> RankingData:
+    """All other items for each query."""
+    others = (np.flatnonzero(np.arange(len(data)) != query) for query in queries.tolist())
+    return _rows(data, zip(queries.tolist(), others, strict=True))
+
+
+def _sampled(data: LabeledCollection, queries: IntArray, others: int, random: np.random.Generator) -> RankingData:
+    """All relevant items for each query, and some others."""
+    chosen = []
+    for query in queries.tolist():
+        relevant = data.relevant(query)
+        rest = np.flatnonzero(data.labels != data.labels[query])
+        some = random.choice(rest, min(others, len(rest)), replace=False)
+        chosen.append((query, np.concatenate([np.flatnonzero(relevant), some])))
+    return _rows(data, chosen)
+
+
+def _rows(data: LabeledCollection, chosen: Iterable[tuple[int, IntArray]]) -> RankingData:
+    X, y, qid = [], [], []
+    for query, rows in chosen:
+        X.append(data.phi(query, rows).astype(np.float64))
+        y.append((data.labels[rows] == data.labels[query]).astype(np.float64))
+        qid.append(np.full(len(rows), query))
+    return RankingData(np.concatenate(X), np.concatenate(y), np.concatenate(qid))
+
+
+def _joined(parts: list[RankingData]) -> RankingData:
+    X, y, qid = (np.concatenate(column) for column in zip(*((part.X, part.y, part.qid) for part in parts), strict=True))
+    return RankingData(X, y, qid)
+
+
+def _costs(train: RankingData, names: list[str]) -> dict[str, dict[int, float]]:
+    """CPU seconds of a fit on more and more queries, without the choice of parameters."""
+    queries = np.unique(train.qid)
+    costs: dict[str, dict[int, float]] = {}
+    for share in (0.125, 0.25, 0.5, 1.0):
+        some = train.take(np.isin(train.qid, queries[: max(2, round(share * len(queries)))]))
+        for name in names:
+            ranker = make_ranker(METHODS[name])
+            if not costs.get(name):
+                ranker.fit(some.X, some.y, qid=some.qid)  # compiled before the clock runs
+            began = process_time()
+            ranker.fit(some.X, some.y, qid=some.qid)
+            costs.setdefault(name, {})[len(some)] = process_time() - began
+    return costs
+
+
+def _stream(train: RankingData, n: int, random_state: int) -> dict[str, float]:
+    """CPU seconds for a stream of preferences, and for RankSVM on the rows that they are between."""
+    pairs = preferences_of(train, n, np.random.default_rng(random_state))
+    seconds = {}
+    for name in TABLE_3:
+        ranker = make_ranker(METHODS[name])
+        online = isinstance(ranker, OnlineRanker)
+        for part in (pairs[:1000], pairs):  # compiled by the first
+            began = process_time()
+            if online:
+                make_ranker(METHODS[name]).partial_fit_triplets(train.X, part)
+            else:
+                ranker.fit(train.X, train.y, qid=train.qid)
+            seconds[name] = process_time() - began
+    return seconds
+
+
+def preferences_of(data: RankingData, n: int, random: np.random.Generator) -> IntArray:
+    """Random preferences of relevant over irrelevant rows of the same query."""
+    queries = [np.flatnonzero(data.qid == query) for query in np.unique(data.qid)]
+    sides = [(rows[data.y[rows] > 0], rows[data.y[rows] <= 0]) for rows in queries]
+    usable = [(better, worse) for better, worse in sides if len(better) and len(worse)]
+    counts = random.multinomial(n, np.full(len(usable), 1 / len(usable)))
+    parts = [
+        np.stack([random.choice(better, count), random.choice(worse, count)], axis=1)
+        for (better, worse), count in zip(usable, counts.tolist(), strict=True)
+    ]
+    return np.asarray(random.permutation(np.concatenate(parts)), dtype=np.int64)
+
+
+def _large(
+    enlarged: LabeledCollection, fold: Fold, chosen: FoldResults, progress: Progress
+) -> dict[str, dict[str, float]]:
+    """The linear methods among many distractors, on the test queries of a fold, at most 100 of them."""
+    weights = {}
+    for name, short in METHODS.items():
+        if short in chosen.params:
+            ranker = make_ranker(short, **chosen.params[short][0]).fit(fold.train.X, fold.train.y, qid=fold.train.qid)
+            if isinstance(ranker, LinearRanker):
+                weights[name] = ranker.coef_
+    values: dict[str, list[dict[str, float]]] = {name: [] for name in weights}
+    metrics = ["AP", *(f"P@{k}" for k in PLACES)]
+    matrix = np.stack([*weights.values()], axis=1).astype(np.float32)
+    for query in np.unique(fold.test.qid)[:100].tolist():
+        progress("search among distractors")
+        scores = enlarged.phi(query) @ matrix
+        others = np.arange(len(enlarged)) != query
+        grades = enlarged.relevant(query)[others].astype(np.float64)
+        for name, column in zip(weights, scores.T, strict=True):
+            values[name].append(evaluate(grades, column[others].astype(np.float64), None, metrics))
+    return {
+        name: {metric: float(np.mean([one[metric] for one in each])) for metric in metrics}
+        for name, each in values.items()
+    }
+
+
+def with_distractors(
+    data: LabeledCollection, n: int, others: LabeledCollection, random_state: int = 0
+) -> LabeledCollection:
+    """The collection with n more items of no class, each a noisy mixture of two others."""
+    random = np.random.default_rng(random_state)
+    first, second = random.integers(0, len(others), (2, n))
+    share = np.asarray(random.uniform(0.5, 0.8, (n, 1)), dtype=np.float32)
+    vectors: dict[str, CompactVectors] = {}
+    for name, stored in data.vectors.items():
+        source = others.vectors[name]
+        rows = np.empty((len(data) + n, stored.rows.shape[1]), dtype=np.uint8)
+        rows[: len(data)] = stored.rows
+        for begin in range(0, n, 20_000):
+            part = slice(begin, begin + 20_000)
+            mixed = share[part] * source[first[part]] + (1 - share[part]) * source[second[part]]
+            mixed *= np.asarray(random.normal(1.0, 0.1, mixed.shape), dtype=np.float32)
+            rows[len(data) + begin : len(data) + begin + len(mixed)] = CompactVectors.of(mixed).rows
+        vectors[name] = CompactVectors(rows)
+    labels = np.concatenate([data.labels.astype(object), np.arange(n).astype(object)])
+    return LabeledCollection(vectors, labels, data.scales)  # phi of two items does not change because others came
+
+
+def findings(report: OnlineReport) -> list[Finding]:
+    """What the paper concludes, as numbers: those measured here, and its own on Caltech-101."""
+    ours = {name: report.mean(name) for name in report.measured}
+    paper = {name: row["Caltech101"] for name, row in TABLE_2.items()}
+    found = [
+        Finding(what, conclusion(ours), None if what == BEYOND else conclusion(paper))
+        for what, conclusion in _CONCLUSIONS.items()
+    ]
+    same = report.n_triplets == Size().triplets
+    for name, seconds in report.stream.items():
+        what = f"{name}: CPU seconds for {report.n_triplets:,} preferences"
+        found.append(Finding(what, seconds, TABLE_3[name] if same else None))
+    for name, run in report.judged.items():
+        found.append(Finding(f"{name}: gain of {run.metric} over uniform, last quarter, judged", run.late_gain, None))
+    return found
+
+
+def _online(maps: Mapping[str, float]) -> list[float]:
+    return [maps[name] for name in ("OPR", "OPAR-I", "OPAR-II", "OGDR")]
+
+
+BEYOND = "best of ours beyond the paper - RankSVM, MAP"
+_CONCLUSIONS: dict[str, Callable[[Mapping[str, float]], float]] = {
+    "RankSVM / uniform, MAP": lambda maps: maps["RankSVM"] / maps["Uni-Con"],
+    "mean of online / uniform, MAP": lambda maps: float(np.mean(_online(maps))) / maps["Uni-Con"],
+    "best of online - RankSVM, MAP": lambda maps: max(_online(maps)) - maps["RankSVM"],
+    BEYOND: lambda maps: max(maps[name] for name in OURS) - maps["RankSVM"],
+}

@@ -1,0 +1,74 @@
+"""Figures of online learning to rank, with matplotlib."""
+
+from __future__ import annotations
+
+import os
+
+from rankloom.experiments.papers.online import PLACES, TABLE_2, OnlineReport
+from rankloom.experiments.plots import finish, load_pyplot
+
+
+def plot_table(report: OnlineReport, path: str | os.PathLike[str]) -> None:
+    """Draw the MAP of every method with its standard error, beside the paper's on its Caltech-101: table 2."""
+    figure, axes = load_pyplot().subplots(figsize=(8, 4.6), layout="constrained")
+    names = report.measured
+    places = range(len(names))
+    means, errors = [report.mean(name) for name in names], [report.error(name) for name in names]
+    axes.barh(places, means, xerr=errors, color="#2a6f97", label="here, with standard error")
+    published = [(place, TABLE_2[name]["Caltech101"]) for place, name in enumerate(names) if name in TABLE_2]
+    axes.plot([value for _, value in published], [place for place, _ in published], "D", color="#c8553d",
+              label="paper, its Caltech-101")  # fmt: skip
+    axes.set_yticks(places, names)
+    axes.invert_yaxis()
+    axes.set(xlabel="MAP")
+    axes.legend(frameon=False)
+    finish(figure, [axes], path)
+
+
+def plot_costs(report: OnlineReport, path: str | os.PathLike[str]) -> None:
+    """Draw what a fit costs against the number of instances: figure 1."""
+    pyplot = load_pyplot()
+    figure, axes = pyplot.subplots(figsize=(8, 4.6), layout="constrained")
+    for color, (name, costs) in zip(pyplot.get_cmap("tab20").colors, report.costs.items(), strict=False):
+        axes.plot([*costs], [*costs.values()], marker="o", markersize=3, color=color, label=name)
+    axes.set(xlabel="instances", ylabel="CPU seconds of a fit", xscale="log", yscale="log")
+    axes.legend(frameon=False, fontsize=7, ncols=2)
+    finish(figure, [axes], path)
+
+
+def plot_large(report: OnlineReport, path: str | os.PathLike[str]) -> None:
+    """Draw the precision of the first results among distractors: figure 2."""
+    pyplot = load_pyplot()
+    figure, axes = pyplot.subplots(figsize=(8, 4.6), layout="constrained")
+    for color, (name, quality) in zip(pyplot.get_cmap("tab20").colors, report.large.items(), strict=False):
+        axes.plot(PLACES, [quality[f"P@{k}"] for k in PLACES], marker="o", markersize=3, color=color, label=name)
+    title = f"among {report.n_distractors:,} distractors, mixed of {report.distractors_of}"
+    axes.set(xlabel="results", ylabel="precision", title=title)
+    axes.legend(frameon=False, fontsize=7, ncols=2)
+    finish(figure, [axes], path)
+
+
+def plot_progress(report: OnlineReport, path: str | os.PathLike[str]) -> None:
+    """Draw the cumulative gain of learning while queries arrive, with judgements and with clicks, and its cost."""
+    figure, panels = load_pyplot().subplots(1, 3, figsize=(12, 4), layout="constrained")
+    for panel, runs, title in (
+        (panels[0], report.judged, "top 50 judged"),
+        (panels[1], report.clicked, "noisy clicks"),
+    ):
+        for name, run in runs.items():
+            panel.plot(range(1, len(run.values) + 1), run.cumulative_gain, label=name)
+        panel.axhline(0.0, color="0.6", linewidth=0.8)
+        panel.set(xlabel="queries", ylabel="mean gain of nDCG@50 over uniform", title=title)
+    for name, run in report.judged.items():
+        panels[2].plot(range(1, len(run.values) + 1), run.seconds, label=name)
+    panels[2].set(xlabel="queries", ylabel="CPU seconds of learning", yscale="log", title="cost, judged")
+    panels[0].legend(frameon=False, fontsize=8)
+    finish(figure, panels, path)
+
+
+FIGURES = {
+    "map.png": plot_table,
+    "cost-by-instances.png": plot_costs,
+    "among-distractors.png": plot_large,
+    "progressive.png": plot_progress,
+}

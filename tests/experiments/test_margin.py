@@ -1,0 +1,68 @@
+"""The experiments of margin-based rank learning, on generated data and on words of captions."""
+
+import json
+
+import numpy as np
+import pytest
+
+from rankloom.experiments.papers import margin as paper
+from rankloom.rankers import make_ranker
+
+
+@pytest.fixture(scope="module")
+def report():
+    return paper.run(paper.generated(4, 120), ("F-RLR", "RLR", "LR", "NB"))
+
+
+def test_published_numbers_are_whole():
+    assert {len(values) for rows in paper.TABLE_1.values() for values in rows.values()} == {5}
+    for rows in paper.TABLE_1.values():
+        assert rows["F-RLR"][1] >= rows["RLR"][1] >= rows["LR"][1] >= rows["NB"][1]
+
+
+def test_rows_of_the_table_are_those_of_rankers_of_single_queries(report):
+    data = paper.generated(4, 120)
+    for place, query in enumerate(np.unique(data.train.qid)):
+        rows, tests = data.train.qid == query, data.test.qid == query
+        ranker = make_ranker("rlr", **report.params["RLR"]).fit(data.train.X[rows], data.train.y[rows])
+        order = np.argsort(-ranker.predict(data.test.X[tests]), kind="stable")
+        hits = np.flatnonzero(data.test.y[tests][order]) + 1
+        expected = np.mean(np.arange(1, len(hits) + 1) / hits)
+        assert report.per_query["RLR"].test["AP"][place] == pytest.approx(expected)
+        assert report.per_query["RLR"].test["P@10"][place] == pytest.approx((hits <= 10).sum() / 10)
+
+
+def test_theory_holds_and_the_report_is_whole(report):
+    assert report.bounds_held == report.n_queries == 4
+    assert report.bounds_ratio >= 1
+    assert report.per_query["F-RLR"].violations == report.per_query["RLR"].violations == 0
+    assert json.loads(json.dumps(report.to_dict()))["queries"] == 4
+    found = {one.what: one for one in paper.findings(report)}
+    ours = report.per_query["RLR"].row()[1] - report.per_query["LR"].row()[1]
+    assert found["RLR - LR, TestAP"].found == pytest.approx(ours)
+    assert found["RLR - LR, TestAP"].paper == pytest.approx((0.010 + 0.009 + 0.001) / 3)
+
+
+def test_queries_of_words_hide_their_captions_and_their_examples():
+    captions = [["a red boat", "the boat at sea"] if number % 3 == 0 else ["a tree", "trees and a hill"]
+                for number in range(90)]  # fmt: skip
+    asked = []
+
+    def phi(word, shown):
+        asked.append((word, shown))
+        return np.arange(90.0)[:, None]
+
+    data = paper.caption_queries(captions, phi, n_queries=3, least=5)
+    assert {word for word, _ in asked} <= {"boat", "tree", "hill", "red", "sea", "trees"}
+    word, shown = asked[0]
+    assert all(word in " ".join(captions[row]) for row in shown)
+    seen = np.concatenate([part.X[part.qid == word, 0] for part in (data.train, data.test)]).astype(int)
+    assert sorted(seen) == [row for row in range(90) if row not in shown]
+    for part in (data.train, data.test):
+        rows = part.qid == word
+        assert rows.any()
+        for row, grade in zip(part.X[rows, 0].astype(int), part.y[rows], strict=True):
+            said = sum(word in caption.split() for caption in captions[row])
+            assert grade == (said >= 1)
+    with pytest.raises(ValueError, match="no word of the captions has 50"):
+        paper.caption_queries(captions, phi, least=50)
