@@ -55,6 +55,15 @@ def test_mean_curve_of_known_curves():
     assert (values[0], values[-1]) == pytest.approx((0.1, 0.15))  # the shorter curve keeps its last value
 
 
+def test_gain_is_that_at_an_equal_cost():
+    curves = {"RankBoost": ((1.0, 0.1), (5.0, 0.5)), "Imbalanced RankBoost": ((1.0, 0.1), (3.0, 0.36))}
+    report = cascade.CascadeReport(
+        {name: {"a": [cascade.Point(cost, cost, {"AP": value}) for cost, value in curve]}
+         for name, curve in curves.items()}
+    )  # fmt: skip
+    assert report.gain("AP") == pytest.approx(0.2, abs=0.01)  # RankBoost has .3 there
+
+
 def test_command(tmp_path, monkeypatch):
     monkeypatch.setattr(cascade, "_ROUNDS", (1, 3, 10))
     folder = tmp_path / "out"

@@ -4,7 +4,9 @@ import json
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from rankloom.cli import main
 from rankloom.experiments.papers import margin as paper
 from rankloom.rankers import make_ranker
 
@@ -41,6 +43,8 @@ def test_theory_holds_and_the_report_is_whole(report):
     ours = report.per_query["RLR"].row()[1] - report.per_query["LR"].row()[1]
     assert found["RLR - LR, TestAP"].found == pytest.approx(ours)
     assert found["RLR - LR, TestAP"].paper == pytest.approx((0.010 + 0.009 + 0.001) / 3)
+    assert "of these against their weight: LR" in found
+    assert "of these against their weight: NB" not in found  # it has no weights
 
 
 def test_queries_of_words_hide_their_captions_and_their_examples():
@@ -66,3 +70,14 @@ def test_queries_of_words_hide_their_captions_and_their_examples():
             assert grade == (said >= 1)
     with pytest.raises(ValueError, match="no word of the captions has 50"):
         paper.caption_queries(captions, phi, least=50)
+
+
+@pytest.mark.slow
+def test_command(tmp_path):
+    file = tmp_path / "rlr.json"
+    shown = CliRunner().invoke(main, ["bench", "rlr", "--quick", "--queries", "2", "-o", str(file)])
+    assert shown.exit_code == 0, shown.output
+    assert "paper, TRECVID t05" in shown.stdout
+    measured = json.loads(file.read_text())
+    assert {*measured["per_query"]} == {*measured["pooled"]} == {*paper.METHODS}
+    assert measured["queries"] == 2

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from rankloom.experiments.papers import online as paper
+from rankloom.experiments.papers.online_plots import FIGURES
 from rankloom.rankers import make_ranker
 
 SMALL = paper.Size(queries=10, others=30, arriving=25, triplets=500, distractors=150)
@@ -57,7 +58,7 @@ def test_distractors_keep_what_was_there(data):
 
 
 @pytest.mark.slow
-def test_learning_beats_the_uniform_combination_and_online_is_near_to_batch(data):
+def test_learning_beats_the_uniform_combination_and_online_is_near_to_batch(data, tmp_path):
     steps, methods = [], {*paper.METHODS} - {"RankNet", "C-Ascent", "λ-MART", "Best-Fea"}  # slow ones are left out
     report = paper.run(data, SMALL, methods=[*methods], progress=steps.append)
     assert {*report.measured} == {*report.costs} == methods
@@ -78,3 +79,6 @@ def test_learning_beats_the_uniform_combination_and_online_is_near_to_batch(data
     order = np.argsort(-ranker.predict(fold.test.X[first]), kind="stable")
     hits = np.flatnonzero(fold.test.y[first][order]) + 1
     assert report.folds.values["rlr"]["AP"][0][0] == pytest.approx(np.mean(np.arange(1, len(hits) + 1) / hits))
+    for name, plot in FIGURES.items():
+        plot(report, tmp_path / name)
+        assert (tmp_path / name).stat().st_size > 1000

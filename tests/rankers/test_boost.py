@@ -147,6 +147,15 @@ def test_every_round_is_the_best_one(kind, weak, alpha):
         assert len(ranker.thresholds_) == (12 if weak == "threshold" else 0)
 
 
+def test_the_loss_is_no_less_than_the_swapped_pairs():
+    X, y, qid, *_ = make("graded queries")
+    ranker = RankBoost(12).fit(X, y, qid)
+    high, low = preference_pairs(y, qid).T
+    f = ranker.predict(X)
+    assert np.mean(f[high] <= f[low]) <= np.mean(np.exp(f[low] - f[high]))
+    assert np.log(np.mean(np.exp(f[low] - f[high]))) == pytest.approx(ranker.log_losses_[-1])
+
+
 def test_exact_steps_lower_the_loss_more_at_first():
     X, y, qid, *_ = make("graded queries")
     for weak in ("threshold", "feature"):

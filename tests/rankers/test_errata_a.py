@@ -230,6 +230,18 @@ def test_a5_the_condition_fails_from_the_stated_threshold(name, threshold):
     assert (2 * loss(x / 2) >= loss(x))[x > threshold].all()
 
 
+def test_a5_the_zero_one_loss_has_the_bounds_without_being_convex():
+    a, b = 4 * np.random.default_rng(7).normal(size=(2, 100_000))
+
+    def loss(x):
+        return (x <= 0).astype(float)
+
+    assert (2 * loss(a / 2) >= loss(a)).all()
+    assert (loss(a) + loss(b) >= loss(a + b)).all()
+    assert (0.5 * (loss(a) + loss(b) - loss(-a) - loss(-b)) <= loss(a + b)).all()
+    assert (loss((a + b) / 2) > (loss(a) + loss(b)) / 2).any()
+
+
 # A6: the lower bound of the logistic loss.
 
 
@@ -269,6 +281,19 @@ def test_a7_medians_minimise_the_absolute_distances(shift):
         for candidate in rows[chosen]:  # an optimum lies at one of the values
             moved = np.where(chosen[:, None], candidate, alpha)
             assert (weight @ np.abs(rows - moved) >= least - 1e-9).all()
+
+
+def test_a7_medians_of_single_features_are_best_for_a_bound_only():
+    """The distance of scores from a shift is least at the median of the scores, not at that of each feature."""
+    random = np.random.default_rng(9)
+    X, y = random.exponential(size=(40, 2)), np.arange(40) % 2.0
+    prefs = preferences(y, group_rows(None, 40))
+    rows, weight = X[prefs.rows], prefs.lower + prefs.higher
+    w = np.array([1.0, 1.0])
+    by_feature = weight @ np.abs(rows @ w - median_shift(rows, prefs, "global")[0] @ w)
+    by_score = weight @ np.abs(rows @ w - median_shift((rows @ w)[:, None], prefs, "global")[0, 0])
+    assert by_score < 0.98 * by_feature
+    assert by_feature <= weight @ np.abs(rows - median_shift(rows, prefs, "global")) @ np.abs(w)
 
 
 # A8: linear losses.
@@ -326,6 +351,8 @@ def test_a10_tau_counts_swaps_and_they_bound_average_precision():
         assert found["tau"] == pytest.approx(1 - 4 * swapped / (n * (n - 1)))
         y = np.r_[1, 0, random.random(n - 2) < 0.4].astype(int)
         found, relevant = evaluate(y, f, None, ["AP", "swaps"]), y.sum()
+        ranks = 1 + np.array([(f > score).sum() for score in f[y == 1]])
+        assert found["swaps"] == ranks.sum() - relevant * (relevant + 1) / 2  # few swaps are low mean ranks
         below = np.sqrt(np.arange(1, relevant + 1)).sum() ** 2
         bound = below / (relevant * (found["swaps"] + relevant * (relevant + 1) / 2))
         assert found["AP"] >= bound - 1e-12

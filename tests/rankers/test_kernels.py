@@ -244,7 +244,7 @@ def test_two_clusters_with_empty_bins_between(distance, sign):
     f = random.uniform(-1.0, 1.0, 500) + sign * distance * (grade > 0)
     expected = slow(f, prefs, grade, LOGISTIC)
     value, gradient = by_score(f, prefs, LOGISTIC)
-    # The error is absolute, about 1e-16 a pair (ERRATA A12).
+    # The error is absolute, about 1e-16 a pair (docs/papers.md, A12).
     assert abs(value - expected[0]) <= 1e-13 * expected[0] + 1e-15 * 60000
     np.testing.assert_allclose(gradient, expected[1], rtol=1e-12, atol=1e-15 * 60000)
 

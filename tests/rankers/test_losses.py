@@ -76,7 +76,7 @@ def test_the_smoothed_hinge_is_a_maximum_and_near_the_hinge(width, x):
     assert sharp - width / 2 - 1e-12 <= smooth <= sharp + 1e-12
 
 
-# The condition 2 L(x/2) >= L(x) of Theorem 2 (ERRATA A5).
+# The condition 2 L(x/2) >= L(x) of Theorem 2 (docs/papers.md, A5).
 
 
 def excess(loss, x):

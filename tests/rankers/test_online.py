@@ -243,6 +243,10 @@ def test_d1_the_perceptron_starts_from_zero():
     X, pairs, _ = stream(8, noise=0.1)
     report = OnlinePerceptronRanker().partial_fit_triplets(X, pairs).report()
     assert 0 < report.n_updates == report.n_mistakes < 100
+    printed = np.zeros(4)
+    for i, j in pairs:
+        printed += (X[i] - X[j]) * (printed @ (X[i] - X[j]) < 0)
+    assert not printed.any()  # from zero weights every margin is 0, which is not below 0
 
 
 @settings(max_examples=60, deadline=None)
@@ -305,6 +309,26 @@ def test_d5_the_squared_bound_of_opar2_is_reported():
     norm = (x**2).sum(axis=1).max()
     losses = np.maximum(0, 1 - x @ truth) ** 2
     assert report.bound == pytest.approx((norm + 1.0) * (truth @ truth + losses.sum()))
+
+
+@pytest.mark.parametrize("squared", [False, True])
+def test_d5_the_printed_bounds_of_opar_hold_and_promise_nothing(squared):
+    X, pairs, truth = stream(9)
+    x, C = X[pairs[:, 0]] - X[pairs[:, 1]], 0.5
+    ranker = OnlinePassiveAggressiveRanker(C, squared=squared)
+    history = slow(ranker, X, pairs)
+    losses = np.maximum(0, 1 - (history[:-1] * x).sum(axis=1))
+    norms, known = (x**2).sum(axis=1), np.maximum(0, 1 - x @ truth)
+    if squared:
+        printed = (norms.max() + 0.5 / C) / losses[losses > 0].min() * (truth @ truth + 2 * C * (known**2).sum())
+    else:
+        steps = np.minimum(C, losses / np.maximum(norms, 1e-300))
+        least = steps[steps > 0].min()
+        half = (0.5 * truth @ truth + C * known.sum() + 0.5 * C**2 * norms.max() * len(x)) / least
+        printed = half + 0.5 * C**2 * norms.max() * len(x) / least  # the theorem leaves out the half
+        assert losses.sum() <= half
+    assert losses.sum() <= printed
+    assert printed > 10 * np.maximum(0, 1 - x @ np.zeros(4)).sum()  # learning nothing does better
 
 
 @pytest.mark.slow

@@ -46,7 +46,7 @@ class BaggedSVMs(BaseEstimator):  # type: ignore[misc]
 
     A bag holds as many relevant as other items, drawn without replacement. `C` and `gamma` of each machine are those of
     the best area under the curve in cross-validation within its bag. Scores lie in (0, 1), as the bounds of boosting
-    need them (ERRATA B3): 0.88 and 0.12 at the margins.
+    need them (docs/papers.md, B3): 0.88 and 0.12 at the margins.
 
     Parameters
     ----------

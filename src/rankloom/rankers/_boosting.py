@@ -13,7 +13,7 @@ from rankloom.features import check_costs
 from rankloom.groups import Preferences, check_count, check_number
 from rankloom.rankers import _kernels
 
-LARGEST = 1.0 - 1e-9  # of r: a weak ranker that is always right would get infinite weight (ERRATA B11)
+LARGEST = 1.0 - 1e-9  # of r: a weak ranker that is always right would get infinite weight (docs/papers.md, B11)
 LARGEST_STEP = float(np.arctanh(LARGEST))  # 10.7
 _ORDERED = 40.0  # where the loss has fallen by e^40, all pairs are ordered and nothing is left to learn
 
@@ -63,7 +63,7 @@ class PairWeights:
         return self.log_loss < self.first_log_loss - _ORDERED
 
     def exact_step(self, h: FloatArray) -> float:
-        """The step along h of the smallest loss (ERRATA B14)."""
+        """The step along h of the smallest loss (docs/papers.md, B14)."""
         return float(_kernels.boost.best_step(h, self._splits, self._mass, self._share, LARGEST_STEP))
 
     def binary_step(self, active: Any) -> float:

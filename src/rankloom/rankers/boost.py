@@ -43,8 +43,8 @@ class RankBoost(AdditiveRanker):
     $$ \alpha = \tfrac12 \ln \frac{1 + r}{1 - r} \ \text{("closed")} \quad \text{or} \quad
        \alpha = \arg\min_\alpha Z(\alpha) \ \text{("exact")}. $$
 
-    The weight \(C_t\) of a pair is a product of weights of its rows (ERRATA B8), so a round costs one pass over the
-    features. All weights are kept as logarithms.
+    The weight \(C_t\) of a pair is a product of weights of its rows (docs/papers.md, B8), so a round costs one pass
+    over the features. All weights are kept as logarithms.
 
     Parameters
     ----------

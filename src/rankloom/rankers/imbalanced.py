@@ -40,8 +40,9 @@ class ImbalancedRankBoost(Ranker):
        r_t = \sum C_t(x_0, x_1) \big( h(x_0) I[x_0] - h(x_1) I[x_1] \big), $$
 
     with \(Z_t\) the loss \(\sum e^{-(f(x_0) - f(x_1))}\) over all pairs of a query in which \(x_0\) has the higher
-    grade. This is the paper with ERRATA B1-B11 corrected. An inverted feature is \(1 - h\), so that with the range
-    "unit" scores only grow, and every row that passes the last test stands above every row that does not (B13).
+    grade. This is the paper with its slips B1 to B11 (docs/papers.md) corrected. An inverted feature is \(1 - h\), so
+    that with the range "unit" scores only grow, and every row that passes the last test stands above every row that
+    does not (B13).
 
     `predict` of `Features` computes the cells of surviving rows only.
 
@@ -85,7 +86,7 @@ class ImbalancedRankBoost(Ranker):
     >>> from rankloom.datasets import make_weak_models
     >>> data = make_weak_models(random_state=0)
     >>> train, test = data.take(slice(0, None, 2)), data.take(slice(1, None, 2))
-    >>> ranker = ImbalancedRankBoost(n_rounds=40).fit(train.X, train.y)
+    >>> ranker = ImbalancedRankBoost(n_rounds=40, lam=0.1).fit(train.X, train.y)
     >>> lazy = Features(test.X)
     >>> scores = ranker.predict(lazy)
     >>> lazy.n_evaluations < 0.5 * len(test) * len(ranker.used_features)

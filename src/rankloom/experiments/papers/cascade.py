@@ -22,8 +22,9 @@ from rankloom.experiments.papers import Finding
 from rankloom.features import Features
 from rankloom.rankers import ImbalancedRankBoost, RankBoost, SoftCascade
 
-# What the paper reports of Imbalanced RankBoost against RankBoost, on 20 concepts.
-PAPER = {"speedup AP@100": 6.0, "speedup AP": 3.0, "not worse": 17 / 20}
+# What the paper reports of Imbalanced RankBoost against RankBoost, on 20 concepts. Of its gains at a fixed time, 7% to
+# 21%, we take the larger one for that of the top, where it says that they are larger.
+PAPER = {"speedup AP@100": 6.0, "speedup AP": 3.0, "not worse": 17 / 20, "gain AP@100": 0.21, "gain AP": 0.07}
 DEPTHS = ("AP@100", "AP@500", "AP")
 METHODS = ("RankBoost", "Imbalanced RankBoost", "soft cascade")
 _ROUNDS = (1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 25, 32, 40, 50, 64, 80, 100)
@@ -76,6 +77,12 @@ class CascadeReport:
             ]
             speedups.append(target.evaluations / min(reached) if reached else float("nan"))
         return speedups
+
+    def gain(self, metric: str) -> float:
+        """The gain of Imbalanced RankBoost over RankBoost at the cost of all its rounds, as a share of the latter."""
+        costs, ours = self.mean_curve("Imbalanced RankBoost", metric)
+        other = float(np.interp(costs[-1], *self.mean_curve("RankBoost", metric)))
+        return float(ours[-1]) / other - 1.0 if other else 0.0
 
     def saving(self, metric: str = "AP@100", loss: float = 0.02) -> list[tuple[float, float]]:
         """For each concept: times fewer evaluations and times less wall time of the soft cascade, within a loss."""
@@ -131,6 +138,9 @@ def findings(report: CascadeReport) -> list[Finding]:
         what = f"Imbalanced RankBoost: times fewer features at RankBoost's {metric} of 10 rounds, median"
         rows.append(Finding(what, float(np.median(reached)) if reached else 0.0, paper))
         rows.append(Finding("  share of concepts that reach it at all", len(reached) / len(times), None))
+        rows.append(
+            Finding(f"  gain of {metric} at the cost of all its rounds", report.gain(metric), PAPER[f"gain {metric}"])
+        )
     fewer, faster = (float(np.median(times)) for times in np.array(report.saving()).T)
     share = _not_worse(report, 3.0)
     return [

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from rankloom._io import atomic_write
-from rankloom.descriptors import PRESETS
+from rankloom.concepts.bagging import BaggedSVMs
+from rankloom.descriptors import CLASSICAL, PRESETS
 from rankloom.experiments.labeled import LabeledCollection, load_labeled
 from rankloom.experiments.papers import (
     cascade,
@@ -123,7 +124,7 @@ def car(job: Job, say: Say) -> Section:
     """Content-aware ranking; needs Flickr8k."""
     folder = job.folder("imagetext-flickr8k", "captions.tsv", "crowdflower_judgments.tsv", "images")
     title = "Content-aware ranking"
-    citation = "B. Geng, L. Yang, C. Xu, X.-S. Hua, Content-aware ranking for visual search, 2009."
+    citation = "B. Geng, L. Yang, X.-S. Hua, Learning to rank with graph consistency, 2009."
     if folder is None:
         return Section(title, citation, "Not measured: this needs Flickr8k with its judgements.")
     source = read_flickr8k(folder)
@@ -154,7 +155,8 @@ def boosting(job: Job, say: Say) -> Section:
         what = "generated concepts of weak detectors"
     else:
         concepts = concepts_of(data, 20, n_jobs=-1, random_state=0)
-        what = f"20 classes of {len(data):,} pictures, 200 bagged machines each"
+        machines = BaggedSVMs().per_descriptor * len(CLASSICAL)
+        what = f"20 classes of {len(data):,} pictures, {machines} bagged machines each"
     report = cascade.run(concepts, n_rounds=40 if job.quick else 100, progress=say)
     figures = {
         "quality-against-cost.png": (plot_cascade, "quality against features computed and seconds (figure 6)"),

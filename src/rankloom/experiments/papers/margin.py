@@ -294,7 +294,7 @@ def findings(report: MarginReport) -> list[Finding]:
     found.append(Finding("time of F-RLR / RLR, per query", seconds["F-RLR"] / seconds["RLR"], SPEEDUP))
     found.append(Finding("features that order all pairs of a query", float(report.ordering), None))
     for name, result in report.per_query.items():
-        if name not in ("RankBoost",):
+        if name not in ("NB", "RankBoost"):  # which have no weights
             found.append(Finding(f"of these against their weight: {name}", float(result.violations), None))
     found.append(Finding("queries whose risk is within eq. 3's bounds", report.bounds_held / report.n_queries, 1.0))
     return found

@@ -1,8 +1,9 @@
 """Boosting by pairs without pairs: weights of the rows, gains of weak rankers, their best step.
 
 Rows come in the layout of `groups.Preferences`. Every pair lies in one split `(a, m, b)`, and within a split the weight
-of a pair is a product of its two rows' (ERRATA B8), so all sums over pairs are sums over rows. `mass` holds the shares
-of the rows within their side of each split, one split after another; `share` the part of each split in the loss.
+of a pair is a product of its two rows' (docs/papers.md, B8), so all sums over pairs are sums over rows. `mass` holds
+the shares of the rows within their side of each split, one split after another; `share` the part of each split in
+the loss.
 """
 
 from __future__ import annotations
@@ -237,9 +238,9 @@ def best_cut(order, f, signed, H, moves, loss, scale, inverted, costs, mirrored)
     """Choose a feature and a cut-off together: the smallest loss sqrt(1 - r^2) + moves + cost.
 
     Rows `order` are sorted from high to low scores f. A cut after place i keeps `order[:i + 1]`; it is possible only
-    at the end of a block of equal scores (ERRATA B7). `moves[i]` is the penalty for it. r is `scale` times the sum of
-    the kept rows' `signed * h`; an inverted feature is 1 - h (`mirrored`: -h). `costs[k]` is the price of asking all
-    rows for feature k, or the array is empty. Returns the objective, the place, the feature (~k if inverted) and r.
+    at the end of a block of equal scores (docs/papers.md, B7). `moves[i]` is the penalty for it. r is `scale` times the
+    sum of the kept rows' `signed * h`; an inverted feature is 1 - h (`mirrored`: -h). `costs[k]` is the price of asking
+    all rows for feature k, or the array is empty. Returns the objective, the place, the feature (~k if inverted) and r.
     """
     n, K = len(order), H.shape[1]
     sums = np.zeros(K)
