@@ -169,6 +169,21 @@ def test_marks_are_listed_and_taken_back(place):
     assert python(place, lambda engine: engine.marks()) == []
 
 
+def test_marks_that_the_others_contradict_are_listed(place):
+    order = [one["id"] for one in records("search", "--item", 3, "-c", place, "-k", N) if one["id"] != 3]
+    right, wrong = [item for item in order[:10] if item != order[2]], [order[2], *order[-10:]]
+    told = [word for item in right for word in ("--right", item)] + [
+        word for item in wrong for word in ("--wrong", item)
+    ]
+    rankloom("feedback", "--item", 3, "-c", place, *told)
+    listed = records("feedback", "-c", place, "--list")
+    assert [one["item"] for one in listed if one["contradicted"]] == [order[2]]
+    lines = rankloom("feedback", "-c", place, "--list").stdout.splitlines()
+    assert sum("the other marks say otherwise" in line for line in lines) == 1
+    rankloom("feedback", "--item", 3, "-c", place, "--wrong", order[2])
+    assert not any(one["contradicted"] for one in records("feedback", "--item", 3, "-c", place, "--list"))
+
+
 def test_marks_are_written_and_taken_in(place, original, tmp_path):
     rankloom("feedback", "red", "boat", "-c", place, "--right", 5, "--wrong", 6, "--grade", "7=0.5")
     rankloom("feedback", "100% things", "-c", place, "--right", 2)
@@ -257,14 +272,6 @@ def test_search_collapses_near_duplicates(judged):
     assert "(+1)" in rankloom("search", "red", "-c", judged.folder, "-k", N, "--collapse").stdout
 
 
-def test_search_suggests_what_to_mark(judged):
-    for query, asked in ((like(8), ["--item", "8"]), (Query("red boat"), ["red", "boat"])):
-        found = records("search", *asked, "-c", judged.folder, "-k", 4, "--suggest")
-        assert found == plain(Engine(judged).suggest(query, 4))
-        assert len(found) == 4
-        assert not {one["id"] for one in found} & {one.item for one in Engine(judged).marks(query)}
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("diffusion", [True, False])
 def test_search_says_why_one_item_is_above_another(judged, diffusion):
@@ -317,9 +324,8 @@ def test_bad_searches(judged):
     fails("search", "red", *here, "--diversity", "2", says="diversity", code=2)
     fails("search", "red", *here, "--above", 1, 999, says="there is no item 999")
     fails("search", *here, "--above", 1, 2, says="the query is empty")
-    fails("search", *here, "--suggest", says="the query is empty")
     fails("search", "red", *here, "--above", 1, says="requires 2 arguments", code=2)
-    fails("search", "--item", 999, *here, "--suggest", says="999")
+    fails("search", "--item", 999, *here, says="999")
 
 
 # train and models ----------------------------------------------------------------------------------------------------

@@ -86,10 +86,6 @@ def test_compare_in_the_shell_has_the_options_of_the_search(own_folder):
             arguments = ["search", "--item", "5", "-c", str(own_folder), "--json", *words]
             ran = CliRunner().invoke(main, [*arguments, "--above", str(hits[1].id), str(hits[6].id)])
             assert json.loads(ran.stdout)["difference"] == pytest.approx(hits[1].score - hits[6].score, abs=1e-5)
-            suggested = CliRunner().invoke(main, [*arguments, "--suggest", "-k", "4"])
-            if "method" not in options:
-                expected = [hit.id for hit in engine.suggest(like(5), 4, SearchOptions(**options))]
-                assert [json.loads(line)["id"] for line in suggested.stdout.splitlines()] == expected
 
 
 def test_parts_keep_their_kinds(own):

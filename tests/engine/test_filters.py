@@ -106,8 +106,6 @@ def test_filters_alone_have_no_ranking(engine, web):
         with pytest.raises(ValueError, match="give words or an example"):
             engine.search(Query(filters=filters), options=SearchOptions(**options))
     with pytest.raises(ValueError, match="the query is empty"):
-        engine.suggest(Query(filters=filters))
-    with pytest.raises(ValueError, match="the query is empty"):
         engine.search(Query())
     asked = {"query": {"filters": {"kind": "picture"}}, "marks": [{"item": 1}]}
     assert web.post("/api/feedback", json=asked).status_code == 422

@@ -361,7 +361,6 @@ def test_searching_and_marking_while_items_are_added(changing, tmp_path):
                     found = engine.search(query, 500, SearchOptions(diffusion=bool(number)))
                     scores = [one.score for one in found]
                     assert scores == sorted(scores, reverse=True)
-                    engine.suggest(query, 3)
                 except Exception as error:
                     failed.append(error)
 

@@ -13,8 +13,9 @@ from rankloom.collection.export import export_marks
 from rankloom.collection.query import Query
 from rankloom.datasets.trec import qid_from_trec, qid_to_trec, read_qrels
 from rankloom.engine import SearchOptions, feedback, learner
-from rankloom.engine.feedback import RIDGE, feedback_coefficients
+from rankloom.engine.kernel_machine import RIDGE, feedback_coefficients, leave_one_out
 from rankloom.engine.online_weights import History, preferences
+from rankloom.engine.second_looks import second_looks
 from tests.archives import alike, copied, ids, kind, like, picture, write_pictures
 
 N = 48
@@ -68,6 +69,72 @@ def test_the_kernel_machine_is_ridge_regression():
     both = feedback_coefficients(gram, targets, weights)
     means = np.where(targets > 0, weights / weights[targets > 0].sum(), -0.5 * weights / weights[targets < 0].sum())
     np.testing.assert_allclose(both[:-1] - found[:-1], means)
+
+
+def test_leaving_one_out_is_fitting_without_it():
+    rng = np.random.default_rng(1)
+    points = rng.normal(size=(9, 3))
+    gram = np.exp(-((points[:, None] - points[None]) ** 2).sum(axis=2))
+    targets, weights, trust = np.array([1.0] * 4 + [-1.0] * 5), rng.uniform(0.2, 1.0, 9), rng.uniform(0.1, 1.0, 9)
+    counts = weights * trust
+    for side in (targets > 0, targets < 0):
+        counts[side] *= 9 / (2 * weights[side].sum())
+    found = leave_one_out(gram, targets, weights, trust)
+    for one in range(9):
+        rest = np.arange(9) != one
+        system = np.block(
+            [[gram[np.ix_(rest, rest)] + np.diag(RIDGE / counts[rest]), np.ones((8, 1))], [np.ones(8), 0]]
+        )
+        a = np.linalg.solve(system, np.append(targets[rest], 0.0))
+        expected = a[:-1] @ gram[rest, one] + a[-1]
+        for sign, share in ((1.0, 1.0), (-1.0, -0.5)):
+            side = rest & (targets == sign)
+            expected += share * (weights * trust * gram[one])[side].sum() / weights[side].sum()
+        assert found[one] == pytest.approx(expected)
+
+
+def test_a_mark_that_the_others_contradict_yields_until_it_is_confirmed(engine):
+    """Eleven of a color are right, eleven of another wrong; one of each side is said the wrong way round."""
+    kinds = {}
+    for item in range(1, N + 1):
+        kinds.setdefault(kind(engine.collection, item), []).append(item)
+    (first, *right), (*wrong,) = [*kinds.values()][:2]
+    query = like(first)
+    plain = engine.search(query, N)
+    engine.feedback(query, [Mark(item, 1.0) for item in right[1:]] + [Mark(item, 0.0) for item in wrong[1:]])
+    assert engine.contradicted(query) == frozenset()
+    before = engine.search(query, N)
+    slips = engine.feedback(query, [Mark(right[0], 0.0), Mark(wrong[0], 1.0)])
+    odd = {right[0], wrong[0]}
+    assert engine.contradicted(query) == odd
+    found = engine.search(query, N, SearchOptions(explain=True))
+    assert found.contradicted == 2
+    assert {hit.id for hit in found if hit.contradicted} == odd
+    order = ids(found)
+    assert order.index(right[0]) < 12  # neither is held at the end where its mark would put it
+    assert order.index(wrong[0]) >= 12
+    for hit in found:
+        assert hit.why.total == pytest.approx(hit.score, abs=1e-5)
+        assert not any(part.name.startswith("marked") for part in hit.why if hit.id in odd)
+    assert second_looks(engine, engine.marks()) == {*slips}
+    (again,) = engine.feedback(query, [Mark(right[0], 0.0)])
+    assert engine.contradicted(query) == {wrong[0]}
+    assert ids(engine.search(query, N))[-1] in {right[0], *wrong[1:]}
+    assert right[0] in ids(engine.search(query, N))[-12:]
+    engine.undo(mark=again)
+    assert engine.search(query, N, SearchOptions(explain=True)) == found
+    for slip in slips:
+        engine.undo(mark=slip)
+    assert engine.search(query, N) == before
+    assert ids(plain) != ids(before)
+
+
+def test_few_marks_contradict_nothing(engine):
+    query = like(3)
+    order = ids(engine.search(query, N))
+    engine.feedback(query, [Mark(order[1], 0.0), Mark(order[-1], 1.0), *(Mark(item, 1.0) for item in order[2:5])])
+    assert engine.contradicted(query) == frozenset()
+    assert ids(engine.search(query, N))[-1] == order[1]
 
 
 @pytest.mark.parametrize("query", [like(3), Query("red"), like(3, text="boat")])

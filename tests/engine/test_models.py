@@ -9,7 +9,7 @@ import pytest
 
 from rankloom.collection import Collection, Mark, index
 from rankloom.collection._schema import MIGRATIONS
-from rankloom.collection.query import Example, Filters, Query
+from rankloom.collection.query import Example, Query
 from rankloom.engine import Engine, SearchOptions
 from rankloom.evaluation.metrics import evaluate
 from tests.archives import alike, copied, ids, kind, like, rgb
@@ -226,31 +226,6 @@ def test_marks_of_a_search_improve_it(changing, diffusion):
         shown = [one for one in ids(engine.search(like(item), 13, SearchOptions(diffusion=diffusion))) if one != item]
         judge(engine, like(item), kind(changing, item), shown)
     assert quality(engine, asked, diffusion=diffusion) > before + 0.05
-
-
-# What to ask ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("query", [like(3), Query("red"), like(3, text="boat"), Query("xyzzy")])
-def test_suggestions_are_new_and_different(changing, query):
-    engine = alike(changing)
-    expected = len(engine.search(query, N))
-    for _ in range(4):
-        found = engine.suggest(query, 5)
-        assert len(set(ids(found))) == len(found) == min(5, expected)
-        assert not {*ids(found)} & {one.item for one in engine.marks()}
-        assert [one.rank for one in found] == [*range(1, len(found) + 1)]
-        engine.feedback(query, [Mark(one.id, float(one.id % 2)) for one in found])
-        expected = N - len(engine.marks()) if engine.marks() else expected
-    assert len(engine.suggest(query, 1000)) == expected
-    with pytest.raises(ValueError, match="n must be"):
-        engine.suggest(query, 0)
-
-
-def test_suggestions_keep_to_the_filters(changing):
-    engine = alike(changing)
-    query = Query(examples=(Example(item=3),), filters=Filters(has_text=True))
-    assert {*ids(engine.suggest(query, N))} == {*ids(engine.search(query, N))}
 
 
 # Kept pictures and searches ------------------------------------------------------------------------------------------

@@ -54,7 +54,6 @@ def test_searching_writes_nothing(changing, tmp_path):
     for query in (like(3), Query("boat"), picture, like(2, text="red -house")):
         engine.search(query, 20, options)
         engine.search(query, 20, SearchOptions(method="smooth"))
-        engine.suggest(query)
         engine.compare(query, 1, 2)
     engine.learning_curve()
     assert engine.weight_state.n_marks == 38

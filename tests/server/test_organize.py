@@ -80,10 +80,6 @@ def test_orders_of_results(own):
     assert taken == sorted(taken, reverse=True)
     assert ids(found(order="oldest", k=1000)) == ids(by_date)[::-1]
     assert ids(found(order="name", k=3, offset=2)) == ids(found(order="name", k=1000))[2:5]
-    uncertain = found(order="uncertain")
-    assert uncertain["total"] == 40
-    asked = ok(own.post("/api/suggest", json={**SEA, "n": 40}))
-    assert ids(uncertain) == [hit["id"] for hit in asked]
 
 
 def test_marked_and_unmarked(own):

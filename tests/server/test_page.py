@@ -310,9 +310,53 @@ def test_marks_make_the_order_better(opened, served):
     expect(page.locator(".mark-list li")).to_have_count(8)
     page.locator(".mark-list li button").first.click()
     expect(page.locator(".mark-list li")).to_have_count(7)
-    page.get_by_text("What should I mark?").click()
-    expect(page.locator(".suggestion")).to_have_count(5)
     keep(page, "marks-light")
+
+
+def test_a_mark_that_the_others_contradict_is_looked_at_again(opened):
+    """The best twelve are right, the last twelve wrong; but one among the best is said to be wrong."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    page = opened("/?x=i5")
+    results(page)
+    order = whole_order(page, 5)
+    order.remove(5)
+    slip = order[3]
+    marks = [{"item": item, "grade": int(item != slip)} for item in order[:12]]
+    marks += [{"item": item, "grade": 0} for item in order[-12:]]
+    tell = """async (marks) => {
+      const body = JSON.stringify({ query: { examples: [{ item: 5 }] }, marks });
+      const headers = { "X-Rankloom": "1", "Content-Type": "application/json" };
+      return (await fetch("/api/feedback", { method: "POST", body, headers })).ok;
+    }"""
+    assert page.evaluate(tell, marks)
+    assert whole_order(page, 5).index(slip) < 14
+    page.reload()
+    results(page)
+    page.click("#panel-toggle")
+    page.click("#part-marks")
+    expect(page.locator(".mark-list li")).to_have_count(24)
+    first = page.locator(".mark-list li").first
+    expect(first).to_contain_text("The other marks say otherwise: look again")
+    expect(page.locator(".mark-list .doubt")).to_have_count(1)
+    assert f"/{slip}/" in first.locator("img").get_attribute("src")
+    for width, scheme in ((1280, "light"), (1280, "dark"), (360, "light")):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.emulate_media(color_scheme=scheme)
+        keep(page, f"contradicted-{width}-{scheme}")
+        found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+        assert not [one["help"] for one in found], (width, scheme)
+    page.set_viewport_size({"width": 1280, "height": 800})
+    first.get_by_role("button", name="Keep the mark").click()
+    expect(page.locator(".mark-list .doubt")).to_have_count(0)
+    expect(page.locator(".mark-list li")).to_have_count(24)
+    assert whole_order(page, 5).index(slip) >= len(order) - 14  # a confirmed mark holds its item at the end
+    undo = page.locator(".mark-list li", has=page.locator(f"img[src*='/{slip}/']")).get_by_role("button")
+    undo.click()
+    expect(page.locator(".mark-list .doubt")).to_have_count(1)
+    page.locator(".mark-list li").first.get_by_role("button", name="Undo").click()
+    expect(page.locator(".mark-list li")).to_have_count(23)
+    expect(page.locator(".mark-list .doubt")).to_have_count(0)
 
 
 def test_why_here_sums_to_the_score(opened):

@@ -98,9 +98,9 @@ def test_browse_months_folders_and_orders(opened):  # noqa: F811
     # Results of a search in other orders.
     page.goto(page.url.split("?")[0] + "?q=sea")
     results(page)
-    page.get_by_label("Order", exact=True).select_option("uncertain")
-    page.wait_for_url("**/?q=sea&sort=uncertain")
-    expect(page.locator(".status")).to_contain_text("40 results")
+    page.get_by_label("Order", exact=True).select_option("oldest")
+    page.wait_for_url("**/?q=sea&sort=oldest")
+    expect(page.locator(".status")).to_contain_text("oldest first")
     page.go_back()
     page.wait_for_url("**/?q=sea")
     assert page.get_by_label("Order", exact=True).input_value() == ""

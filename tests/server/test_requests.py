@@ -43,8 +43,6 @@ def cookie_of_a_user(web):
         ("search", {"query": {"examples": [{"item": 3.0}]}}, "examples.0.item"),
         ("explain", {"item": "1"}, "item"),
         ("compare", {"a": 1, "b": 2.0}, "b"),
-        ("suggest", {"n": "5"}, "n"),
-        ("suggest", {"n": 101}, "n"),
         ("export", {"k": 5.0}, "k"),
         ("feedback", {"marks": [{"item": 1, "grade": True}]}, "marks.0.grade"),
     ],
@@ -107,7 +105,7 @@ def test_dates_are_strict(web, date):
 class Telling(Engine):
     """An engine whose errors name folders."""
 
-    def suggest(self, *args, **kwargs):
+    def explain(self, *args, **kwargs):
         raise ValueError(f"{self.collection.folder}: is busy; also '{self.collection.folder.parent}/other one/x'")
 
     def search(self, *args, **kwargs):
@@ -126,7 +124,7 @@ def test_errors_name_no_parent_folders(tmp_path):
         db.execute("INSERT INTO errors VALUES (?, 1, 1, ?, '')", (f"{root}/sub/a b.jpg", reason))
     with client(folder, engine=Telling) as web:
         asked = {"json": {"query": WORDS}}
-        assert web.post("/api/suggest", **asked).json()["error"] == "my c: is busy; also 'x'"
+        assert web.post("/api/explain", json={"query": WORDS, "item": 1}).json()["error"] == "my c: is busy; also 'x'"
         assert web.post("/api/search", **asked).json()["error"] == "there is nothing at my c/a b"
         web.post("/api/models/train", json={})
         while not (jobs := web.get("/api/collection").json()["jobs"]):

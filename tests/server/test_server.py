@@ -196,16 +196,13 @@ def test_profiles_have_their_own_marks_and_searches(own_folder):
             assert profiles(shell) == [(cookies["rankloom_user"], 1, 1)]
 
 
-def test_prefer_and_suggest(own):
+def test_prefer(own):
     query = {"examples": [{"item": 4}]}
     hits = search(own, query, k=10)["hits"]
     assert (
         ok(own.post("/api/prefer", json={"query": query, "better": hits[5]["id"], "worse": hits[0]["id"]}))["marks"]
         == 1
     )
-    suggested = ok(own.post("/api/suggest", json={"query": query, "n": 4}))
-    assert len(suggested) == 4
-    assert len({hit["id"] for hit in suggested}) == 4
 
 
 def test_a_mark_of_nothing(own):
@@ -649,7 +646,7 @@ class Failing(Engine):
     def search(self, *args, **kwargs):
         raise RuntimeError("the secret is in /home/somebody/secret.txt")
 
-    def suggest(self, *args, **kwargs):
+    def explain(self, *args, **kwargs):
         return int("the secret is no number")
 
 
@@ -658,7 +655,7 @@ def test_failures_tell_nothing(folder, caplog):
     with client(folder, engine=Failing) as web:
         line = refused(web.post("/api/search", json={"query": WORDS}), 500)
         assert "secret" not in line
-        assert "secret" not in refused(web.post("/api/suggest", json={"query": WORDS}), 500)
+        assert "secret" not in refused(web.post("/api/explain", json={"query": WORDS, "item": 1}), 500)
     assert line.split()[-1] in caplog.text
     assert "secret" in caplog.text
 
@@ -696,7 +693,7 @@ def test_too_many_searches_are_told_to_wait(folder):
         slow = [pool.submit(web.post, "/api/search", json={"query": WORDS}) for _ in range(2)]
         while "rankloom_in_flight 3" not in web.get("/api/metrics").text:
             time.sleep(0.02)
-        assert "moment" in refused(web.post("/api/suggest", json={"query": WORDS}), 503)
+        assert "moment" in refused(web.post("/api/explain", json={"query": WORDS, "item": 1}), 503)
         assert ok(web.get("/api/health"))
         Slow.gate.set()
         assert [one.result().status_code for one in slow] == [200, 200]

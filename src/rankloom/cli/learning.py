@@ -63,6 +63,7 @@ def feedback(
       rankloom feedback --list
     """
     from rankloom.collection import Mark
+    from rankloom.engine.second_looks import second_looks
 
     if adopt and user:
         raise click.UsageError("--adopt goes without --user: it is the owner of the collection who takes over")
@@ -85,26 +86,33 @@ def feedback(
             number = engine.undo(None if query.empty else query, who)
             say("there is no mark to undo" if number is None else f"mark {number} undone", err=as_json)
         listed = show or as_json
-        active = engine.marks(None if query.empty else query, user if listed else who)
+        asked_for = None if query.empty else query
+        active = engine.marks(asked_for, user if listed else who)
+        odd = second_looks(engine, active, asked_for) if listed else frozenset()
     if listed:
-        _list(active, as_json)
+        _list(active, odd, as_json)
     else:
         say(f"{len(active)} active marks")
 
 
-def _list(active: list[StoredMark], as_json: bool) -> None:
-    """Show marks; whose they are only where somebody has a name."""
+def _list(active: list[StoredMark], odd: frozenset[int], as_json: bool) -> None:
+    """Show marks; whose they are only where somebody has a name, and which to look at again where there are some."""
     if as_json:
         for mark in active:
-            emit({key: value for key, value in mark._asdict().items() if value not in (None, ())})
+            told = {key: value for key, value in mark._asdict().items() if value not in (None, ())}
+            emit({**told, "contradicted": mark.id in odd})
         return
-    columns = ["mark", "query", "item", "grade", "rather than", "user"]
-    shown = len(columns) if any(mark.user for mark in active) else len(columns) - 1
+    columns = ["mark", "query", "item", "grade", "rather than"]
+    columns += ["user"] * any(mark.user for mark in active) + ["look again"] * bool(odd)
     rows = [
-        [str(mark.id), mark.qid, str(mark.item), f"{mark.grade:g}", str(mark.over or ""), mark.user or "(owner)"]
+        {
+            "mark": str(mark.id), "query": mark.qid, "item": str(mark.item), "grade": f"{mark.grade:g}",
+            "rather than": str(mark.over or ""), "user": mark.user or "(owner)",
+            "look again": "the other marks say otherwise" if mark.id in odd else "",
+        }
         for mark in active
-    ]
-    table(columns[:shown], [row[:shown] for row in rows])
+    ]  # fmt: skip
+    table(columns, [[row[column] for column in columns] for row in rows])
 
 
 def _adopt(engine: Engine, name: str) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rankloom.engine import Engine, Explanation, Results, SearchHit
     from rankloom.engine.sorting import Order
 
-ORDERS = ("score", "uncertain", "newest", "oldest", "name")
+ORDERS = ("score", "newest", "oldest", "name")
 
 
 @click.command()
@@ -34,7 +34,6 @@ ORDERS = ("score", "uncertain", "newest", "oldest", "name")
 @click.option("--collapse", is_flag=True, help="Show only the best of near duplicates.")
 @click.option("--diversity", default=0.0, type=click.FloatRange(0, 1), help="How much results should differ.")
 @click.option("--method", default="experts", show_default=True, help="experts, or a reranker: visual_rank, smooth ...")
-@click.option("--suggest", is_flag=True, help="Show the items whose mark would teach most instead.")
 @click.option("--explain", is_flag=True, help="Show what each expert, mark and neighbour added to the score.")
 @click.option("--above", nargs=2, type=int, metavar="A B", help="Say why item A is above item B instead.")
 @index_option
@@ -50,7 +49,6 @@ def search(
     collapse: bool,
     diversity: float,
     method: str,
-    suggest: bool,
     explain: bool,
     above: tuple[int, int] | None,
     index: str | None,
@@ -88,9 +86,7 @@ def search(
         if above:
             _show_difference(engine.compare(query, *above, options), above, as_json)
             return
-        if suggest:
-            results = engine.suggest(query, k, options)
-        elif query.empty and (order or album):
+        if query.empty and (order or album):
             results = _listed(engine, query, k, order)
         else:
             results = sorted_search(engine, query, k, options, order or "score")

@@ -14,7 +14,6 @@ from rankloom.collection import Collection, duplicate_groups
 from rankloom.collection.contents import State
 from rankloom.core import FloatArray, IntArray
 from rankloom.engine.explanation import Explanation, Part
-from rankloom.engine.feedback import Judgements
 from rankloom.engine.neighbors import best_rows
 from rankloom.engine.options import SearchOptions
 from rankloom.engine.ranking import Ranking
@@ -178,7 +177,7 @@ def reranked(ranking: Ranking, order: IntArray, total: FloatArray, method: str) 
     Returns the new order, and what was added to the score of each row.
     """
     snapshot = ranking.view.snapshot
-    first, middle, last = _parted(order, ranking.judgements)
+    first, middle, last = _parted(order, ranking)
     top, rest = middle[:REORDERED], middle[REORDERED:]
     moved = np.zeros(len(total))
     if len(top) < 3 or not snapshot.vectors:
@@ -203,7 +202,7 @@ def diversified(
     similarity: Callable[[IntArray], NDArray[np.float32]],
 ) -> IntArray:
     """Let the best results differ; marked ones keep their places at the ends. `similarity` is that between rows."""
-    first, middle, last = _parted(order, ranking.judgements)
+    first, middle, last = _parted(order, ranking)
     top = middle[:REORDERED]
     if len(top) < 2:
         return order
@@ -245,9 +244,10 @@ def differing(order: IntArray, scores: FloatArray, similarity: FloatArray, diver
     return order[chosen]
 
 
-def _parted(order: IntArray, judgements: Judgements) -> tuple[IntArray, IntArray, IntArray]:
+def _parted(order: IntArray, ranking: Ranking) -> tuple[IntArray, IntArray, IntArray]:
     """Results down to the last right one, those in between, and those from the first wrong one on."""
-    grades = [judgements.grades.get(row + 1) for row in order.tolist()]
+    held = {item: grade for item, grade in ranking.judgements.grades.items() if item not in ranking.contradicted}
+    grades = [held.get(row + 1) for row in order.tolist()]
     right = max((place for place, grade in enumerate(grades) if grade is not None and grade > 0), default=-1) + 1
     first_wrong = min(
         (place for place, grade in enumerate(grades) if grade is not None and grade <= 0), default=len(order)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
@@ -20,7 +19,6 @@ from rankloom.collection.query import Query
 from rankloom.collection.saved import SavedSearch
 from rankloom.core import FloatArray, RankingData
 from rankloom.engine import models
-from rankloom.engine.active import most_uncertain
 from rankloom.engine.concepts import ConceptInfo, concepts_of, load_concept, make_concept
 from rankloom.engine.encoding import crop
 from rankloom.engine.explanation import Explanation
@@ -145,26 +143,6 @@ class Engine:
         of_a, of_b = self.explain(query, (a, b), options)
         return of_a.minus(of_b)
 
-    def suggest(self, query: Query, n: int = 5, options: SearchOptions = _DEFAULT) -> Results:
-        """The items whose mark would teach most: those of which it is least sure, and unlike each other.
-
-        Parameters
-        ----------
-        query : what is looked for.
-        n : how many.
-        options : as for `search`.
-        """
-        if n < 1:
-            raise ValueError(f"n must be at least 1, got {n!r}")
-        ranking = self.rank(query, options)
-        allowed = self._pipeline.allowed(ranking)
-        allowed[ranking.judgements.rows()] = False
-        rows = most_uncertain(ranking, allowed, n, partial(self._pipeline.similarities.between, ranking.view))
-        hits = tuple(self._pipeline.hits(ranking.view.snapshot, rows, total=ranking.total))
-        return Results(
-            hits, int(allowed.sum()), diffused=ranking.diffused is not None, marks=ranking.judgements.n_marks
-        )
-
     # Marks -----------------------------------------------------------------------------------------------------------
 
     def feedback(
@@ -205,6 +183,13 @@ class Engine:
     def marks(self, query: Query | None = None, user: str | None = None) -> list[StoredMark]:
         """The active marks, of one query or user if given."""
         return marks(self.collection, self._qid(query), user)
+
+    def contradicted(self, query: Query, user: str = "") -> frozenset[int]:
+        """The marked items of a query of which the other marks say otherwise: worth a second look.
+
+        Such a mark weighs little and does not hold its item at an end of the list. The same mark again confirms it.
+        """
+        return self.rank(query, SearchOptions(user=user, diffusion=False)).contradicted
 
     def _qid(self, query: Query | None) -> str | None:
         return None if query is None else self._encoder.keyed(query).qid

@@ -5,7 +5,7 @@ Everything is linear in the similarities to the query and to the marked items, s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from graphlib import TopologicalSorter
@@ -17,48 +17,56 @@ from numpy.typing import NDArray
 
 from rankloom.collection import StoredMark
 from rankloom.core import FloatArray, IntArray
+from rankloom.engine.contradictions import TRUST, contradicted_marks
 from rankloom.engine.encoding import EncodedQuery
+from rankloom.engine.kernel_machine import feedback_coefficients
 from rankloom.engine.similarity import CACHE_BYTES, Similarities
 from rankloom.engine.view import View
 
-RIDGE = 0.1
-MEAN = 1.0  # how much mean similarities count beside the kernel machine
-AGAINST = 0.5  # and those to wrong items
 PREFERRED = 0.5  # how much "rather than" counts beside a mark
 EXPERTS = 1.0  # what the experts say of the best item; the kernel machine gives about 1 to right items
 MOST_MARKS = 300  # marks of a query that teach at once; the others keep their places
 
 
 class Judgements(NamedTuple):
-    """What a user has said in a search: the last grade of each item, and preferences (better, worse)."""
+    """What a user has said in a search: the last grade of each item, preferences (better, worse), and which items were
+    given their grade twice: that confirms it."""
 
     grades: dict[int, float]
     pairs: list[tuple[int, int]]
+    confirmed: frozenset[int] = frozenset()
 
     @classmethod
     def of(cls, marks: Iterable[StoredMark], n_items: int) -> Judgements:
         """The judgements that active marks make; marks of items beyond a number are left out."""
         grades: dict[int, float] = {}
-        pairs = []
+        pairs: list[tuple[int, int]] = []
+        confirmed: set[int] = set()
         for mark in marks:
             if mark.item > n_items or (mark.over or 0) > n_items:
                 continue
             if mark.over is not None:
                 pairs.append((mark.item, mark.over))
             else:
-                grades.pop(mark.item, None)  # the last mark of an item is the latest
+                before = grades.pop(mark.item, None)  # the last mark of an item is the latest
                 grades[mark.item] = mark.grade
-        return cls(grades, pairs)
+                (confirmed.add if before == mark.grade else confirmed.discard)(mark.item)
+        return cls(grades, pairs, frozenset(confirmed))
 
     @property
     def n_marks(self) -> int:
         """How many items have a grade, and how many preferences there are."""
         return len(self.grades) + len(self.pairs)
 
-    def rows(self, *, right: bool | None = None) -> IntArray:
-        """The rows of graded items; only right ones, or only wrong ones, if asked for."""
+    def rows(self, *, right: bool | None = None, without: Container[int] = ()) -> IntArray:
+        """The rows of graded items; only right ones, or only wrong ones, if asked for; some items left out."""
         return np.array(
-            [item - 1 for item, grade in self.grades.items() if right is None or (grade > 0) == right], dtype=np.int64
+            [
+                item - 1
+                for item, grade in self.grades.items()
+                if (right is None or (grade > 0) == right) and item not in without
+            ],
+            dtype=np.int64,
         )
 
     @property
@@ -78,6 +86,7 @@ class FeedbackModel:
     columns : K, the similarities of items to each marked one, one row a marked item.
     coefficients : of the query, of each marked item, and the constant.
     rows : the items whose similarities are known, in ascending order; None for all.
+    contradicted : the marked items of which the other marks say otherwise.
     """
 
     items: tuple[int, ...]
@@ -85,6 +94,7 @@ class FeedbackModel:
     columns: NDArray[np.float32]
     coefficients: FloatArray
     rows: IntArray | None = None
+    contradicted: frozenset[int] = frozenset()
 
     def scores(self, base: FloatArray) -> FloatArray:
         """The scores of all items, from those of the query alone; items that are not known are not above the worst."""
@@ -163,9 +173,14 @@ def fit_feedback(
         items, columns, t, w = [0, *items], [example, *columns], [1.0, *t], [1.0, *w]
     n_counting = len(base) if rows is None else len(rows)
     stacked = np.stack(columns) if columns else np.zeros((0, n_counting), dtype=np.float32)
-    size = float(np.abs(base).max(initial=0.0)) or 1.0
-    coefficients = np.append(EXPERTS / size, feedback_coefficients(gram, np.array(t), np.array(w)))
-    return FeedbackModel(tuple(items), tuple(t), stacked, coefficients, rows)
+    factor = EXPERTS / (float(np.abs(base).max(initial=0.0)) or 1.0)
+    open_ = np.array([item in judgements.grades and item not in judgements.confirmed for item in items], dtype=bool)
+    by_experts = np.full(len(items), EXPERTS)  # nothing is more like the examples than they are
+    by_experts[len(items) - len(marked) :] = factor * base[marked]
+    found = contradicted_marks(gram, np.array(t), np.array(w), by_experts, open_)
+    taught = feedback_coefficients(gram, np.array(t), np.array(w), trust=np.where(found, TRUST, 1.0))
+    contradicted = frozenset(item for item, is_odd in zip(items, found.tolist(), strict=True) if is_odd)
+    return FeedbackModel(tuple(items), tuple(t), stacked, np.append(factor, taught), rows, contradicted)
 
 
 def _targets(judgements: Judgements) -> tuple[dict[int, float], dict[int, float]]:
@@ -184,60 +199,18 @@ def _targets(judgements: Judgements) -> tuple[dict[int, float], dict[int, float]
     return targets, weights
 
 
-def feedback_coefficients(
-    gram: FloatArray, targets: FloatArray, weights: FloatArray, *, machine: bool = True, means: bool = True
-) -> FloatArray:
-    r"""Coefficients \(\beta\) of a score \(f(p) = \sum_j \beta_j K(p, j)\) over marked items, then a constant.
+def mark_offsets(
+    judgements: Judgements, total: FloatArray, contradicted: frozenset[int] = frozenset()
+) -> dict[int, float]:
+    """What puts right items first, by grade, wrong ones last, and preferred ones above those they were preferred to.
 
-    The sum of two rules. A kernel machine, ridge regression on the targets with a constant term, both sides of equal
-    total weight:
-
-    .. math:: \min_{a, b} \sum_j c_j (t_j - \sum_i a_i K(j, i) - b)^2 + \lambda\, a^\top K a
-
-    is best when there are many marks. The mean similarity to right items less half of that to wrong ones is best when
-    there are few.
-
-    Parameters
-    ----------
-    gram : array of shape (m, m), the similarities K between marked items.
-    targets : above 0 for right, below 0 for wrong.
-    weights : how much each mark counts.
-    machine, means : which of the two rules take part.
-
-    Returns
-    -------
-    array of shape (m + 1,)
-
-    Examples
-    --------
-    >>> gram = np.array([[1.0, 0.8, 0.1], [0.8, 1.0, 0.2], [0.1, 0.2, 1.0]])
-    >>> feedback_coefficients(gram, np.array([1.0, 1.0, -1.0]), np.ones(3)).round(2).tolist()
-    [0.91, 1.26, -1.66, 0.05]
+    Items whose marks are contradicted stay where their score puts them.
     """
-    m = len(targets)
-    coefficients = np.zeros(m + 1)
-    sides = [(targets > 0, MEAN), (targets < 0, -MEAN * AGAINST)]
-    for side, share in sides:
-        if side.any() and (means or not (targets < 0).any()):
-            coefficients[:m][side] += share * weights[side] / weights[side].sum()
-    if machine and all(side.any() for side, _ in sides):
-        balanced = weights.copy()
-        for side, _ in sides:
-            balanced[side] *= m / (2.0 * weights[side].sum())
-        system = np.zeros((m + 1, m + 1))
-        system[:m, :m] = gram + np.diag(RIDGE / balanced)
-        system[m, :m] = system[:m, m] = 1.0
-        coefficients += np.linalg.solve(system, np.append(np.sign(targets), 0.0))
-    return coefficients
-
-
-def mark_offsets(judgements: Judgements, total: FloatArray) -> dict[int, float]:
-    """What puts right items first, by grade, wrong ones last, and preferred ones above those they were preferred to."""
     size = float(np.ceil(np.ptp(total)) + 1.0) if len(total) else 1.0
     grades = sorted({*judgements.grades.values()})
     places = {grade: place for place, grade in enumerate((grade for grade in grades if grade > 0), 1)}
     places |= {grade: -place for place, grade in enumerate((grade for grade in reversed(grades) if grade <= 0), 1)}
-    offsets = {item - 1: size * places[grade] for item, grade in judgements.grades.items()}
+    offsets = {item - 1: size * places[grade] for item, grade in judgements.grades.items() if item not in contradicted}
     step = 1e-3 * size
     for better, worse in _consistent(judgements.pairs):
         upper, lower = (total[item - 1] + offsets.get(item - 1, 0.0) for item in (better, worse))

@@ -110,11 +110,11 @@ class Pipeline:
         base = self._scored(view, Request(encoded, scorer, key, judgements, eligible, also, exact))
         feedback = self.feedback.fit(view, encoded, judgements, base.scores, base.rows)
         scores = base.scores if feedback is None else feedback.scores(base.scores)
-        diffused = None
+        diffused, contradicted = None, frozenset[int]() if feedback is None else feedback.contradicted
         if options.diffusion and (feedback is not None or any(example.weight > 0 for example in query.examples)):
-            wrong, judged = judgements.rows(right=False), feedback is not None
+            wrong, judged = judgements.rows(right=False, without=contradicted), feedback is not None
             diffused = self.diffusion.diffuse(view, scores, base.scored, barred=wrong, judged=judged)
-        offsets = mark_offsets(judgements, scores if diffused is None else diffused.total)
+        offsets = mark_offsets(judgements, scores if diffused is None else diffused.total, contradicted)
         return Ranking(view, encoded, judgements, eligible, scorer, base, feedback, scores, diffused, offsets)
 
     def shown(self, snapshot: Snapshot) -> IntArray:
@@ -154,6 +154,7 @@ class Pipeline:
                     mark=grades.get(hit.id),
                     duplicates=tuple(others.get(hit.id - 1, ())),
                     literal=None if literal is None else bool(literal[hit.id - 1]),
+                    contradicted=hit.id in ranking.contradicted,
                 )
                 for hit in found
             ]
@@ -162,7 +163,7 @@ class Pipeline:
         marks = ranking.judgements.n_marks
         return Results(
             tuple(found), arranged.n_results, cutoff, diffused, marks,
-            learning=learning, literal=n_literal, likely=likely,
+            learning=learning, literal=n_literal, likely=likely, contradicted=len(ranking.contradicted),
         )  # fmt: skip
 
     def hits(

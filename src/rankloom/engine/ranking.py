@@ -60,6 +60,11 @@ class Ranking:
         return self.scores if self.diffused is None else self.diffused.total
 
     @property
+    def contradicted(self) -> frozenset[int]:
+        """The marked items of which the other marks say otherwise; they have no place at an end of the list."""
+        return frozenset() if self.feedback is None else self.feedback.contradicted
+
+    @property
     def complete(self) -> bool:
         """Whether all items that may be hits were scored, or all that an index of the user's choice proposed."""
         return not self.base.by_sketches or not np.any(self.eligible & ~self.base.scored)
@@ -93,7 +98,7 @@ class Ranking:
         if self.diffused is not None:
             parts += _neighbor_parts(self.diffused, row)
         if row in self.offsets:
-            grade = self.judgements.grades.get(row + 1)
+            grade = None if row + 1 in self.contradicted else self.judgements.grades.get(row + 1)
             name = "preferred" if grade is None else "marked right" if grade > 0 else "marked wrong"
             parts.append(Part("mark", name, self.offsets[row]))
         return Explanation(parts)

@@ -13,7 +13,7 @@ from rankloom.engine.explanation import Explanation
 class SearchHit(NamedTuple):
     """A result: rank, item, file, score; times of a shot; what each part added; the grade given to it in this search;
     its near duplicates that were left out; which of two models chose it; when it was taken; whether its texts or tags
-    have words of the query, which is None without words."""
+    have words of the query, which is None without words; whether other marks of this search contradict its own."""
 
     rank: int
     id: int
@@ -27,6 +27,7 @@ class SearchHit(NamedTuple):
     team: int | None = None
     taken: str | None = None
     literal: bool | None = None
+    contradicted: bool = False
 
     @classmethod
     def of(cls, rank: int, item: Item, score: float) -> SearchHit:
@@ -49,6 +50,7 @@ class Results(Sequence[SearchHit]):
     learning : whether there are marks that the weights do not know yet.
     likely : about how many of them are what was looked for; None where nothing can be said.
     literal : how many of the matching items have words of the query in their texts or tags; None without words.
+    contradicted : how many marks of this query the others contradict.
     """
 
     hits: tuple[SearchHit, ...]
@@ -60,6 +62,7 @@ class Results(Sequence[SearchHit]):
     learning: bool = False
     literal: int | None = None
     likely: int | None = None
+    contradicted: int = 0
 
     def __len__(self) -> int:
         return len(self.hits)

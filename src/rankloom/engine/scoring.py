@@ -97,7 +97,7 @@ class Scoring:
         key: tuple[Any, ...] = (query.qid, query.concept, request.key)
         if choose is not None:
             judgements = request.judgements
-            said = (tuple(judgements.grades.items()), tuple(judgements.pairs))
+            said = (tuple(judgements.grades.items()), tuple(judgements.pairs), judgements.confirmed)
             eligible = hash(np.packbits(request.eligible).tobytes())  # filters may pass others than a moment ago
             key += (snapshot.state.changes, eligible, said, request.also)
         known = self._cache.get(key)

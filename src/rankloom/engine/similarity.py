@@ -71,16 +71,9 @@ class Similarities:
 
     def among(self, view: View, rows: IntArray) -> NDArray[np.float32]:
         """The similarity of some items, given by their rows, to each other."""
-        return self._between(view, rows, rows)
-
-    def between(self, view: View, row: int, rows: IntArray) -> NDArray[np.float32]:
-        """The similarity of one item to some, all given by their rows."""
-        return np.asarray(self._between(view, np.array([row]), rows)[0])
-
-    def _between(self, view: View, some: IntArray, rows: IntArray) -> NDArray[np.float32]:
         order = np.argsort(rows)
-        similarities = np.empty((len(some), len(rows)), dtype=np.float32)
-        similarities[:, order] = view.snapshot.similarities(view.kernel, some.tolist(), rows[order])
+        similarities = np.empty((len(rows), len(rows)), dtype=np.float32)
+        similarities[:, order] = view.snapshot.similarities(view.kernel, rows.tolist(), rows[order])
         return similarities
 
     def _columns_for(self, view: View) -> Columns:

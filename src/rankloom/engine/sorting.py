@@ -1,4 +1,4 @@
-"""Results in another order than by score: by date, by name, or those first of which the engine is least sure."""
+"""Results in another order than by score: by date or by name."""
 
 from __future__ import annotations
 
@@ -12,17 +12,16 @@ from rankloom.engine.engine import Engine
 from rankloom.engine.options import SearchOptions
 from rankloom.engine.results import Results
 
-Order = Literal["score", "uncertain", "newest", "oldest", "name"]
+Order = Literal["score", "newest", "oldest", "name"]
 ORDERS: tuple[Order, ...] = get_args(Order)
 BEST = 200  # results that are put into another order, where nothing says how many are what was looked for
-UNCERTAIN = 40
 
 
 def sorted_search(engine: Engine, query: Query, k: int, options: SearchOptions, order: Order) -> Results:
     """The best k items, or the best results of a search in another order.
 
     Every item has some score, so that only those before the suggested end of the list, or the best `BEST`, are put into
-    another order. Of "uncertain" there are `UNCERTAIN`: the items whose mark would teach most.
+    another order.
 
     Parameters
     ----------
@@ -34,19 +33,15 @@ def sorted_search(engine: Engine, query: Query, k: int, options: SearchOptions, 
     if order == "score":
         return engine.search(query, k, options)
     whole = replace(options, offset=0)
-    if order == "uncertain":
-        results = engine.suggest(query, UNCERTAIN, whole)
-        hits = [*results]
+    results = engine.search(query, BEST, whole)
+    if results.cutoff is not None and results.cutoff > len(results):
+        results = engine.search(query, results.cutoff, whole)
+    hits = [*results][: results.cutoff]
+    if order == "name":
+        hits.sort(key=lambda hit: (natural(hit.path.rsplit("/", 1)[-1]), hit.path, hit.id))
     else:
-        results = engine.search(query, BEST, whole)
-        if results.cutoff is not None and results.cutoff > len(results):
-            results = engine.search(query, results.cutoff, whole)
-        hits = [*results][: results.cutoff]
-        if order == "name":
-            hits.sort(key=lambda hit: (natural(hit.path.rsplit("/", 1)[-1]), hit.path, hit.id))
-        else:
-            dates = dates_of(engine.collection, [hit.id for hit in hits])
-            hits.sort(key=lambda hit: (dates.get(hit.id, ""), hit.id), reverse=order == "newest")
+        dates = dates_of(engine.collection, [hit.id for hit in hits])
+        hits.sort(key=lambda hit: (dates.get(hit.id, ""), hit.id), reverse=order == "newest")
     ranked = [hit._replace(rank=rank) for rank, hit in enumerate(hits, 1)]
     shown = tuple(ranked[options.offset : options.offset + k])
     literal = None if results.literal is None else sum(bool(hit.literal) for hit in hits)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache, partial
+from functools import cache, cached_property, lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.core import FloatArray, IntArray
-from rankloom.engine.feedback import Judgements, feedback_coefficients, fit_feedback
+from rankloom.engine.feedback import FeedbackModel, Judgements, fit_feedback
+from rankloom.engine.kernel_machine import feedback_coefficients
 from rankloom.engine.neighbors import best_rows
 from rankloom.evaluation.significance import bootstrap_means
 from rankloom.experiments.labeled import DIFFUSION, CollectionDiffusion, LabeledCollection, average_precision
@@ -41,6 +42,17 @@ class _Search:
         coef = feedback_coefficients(gram, targets, np.ones(len(rows)), machine=machine, means=means)
         return np.asarray(coef[:-1] @ columns + coef[-1], dtype=np.float64)
 
+    @cached_property
+    def model(self) -> FeedbackModel:
+        """What the engine makes of the marks."""
+        judgements = Judgements(
+            {int(row) + 1: 1.0 for row in self.right} | {int(row) + 1: 0.0 for row in self.wrong}, []
+        )
+        similarities = self.column(self.query)
+        return fit_feedback(
+            judgements, self.base, lambda items: [self.column(item - 1) for item in items], similarities, most=1000
+        )
+
 
 def _nothing(search: _Search) -> FloatArray:
     return search.base
@@ -68,17 +80,7 @@ def _examples(search: _Search) -> FloatArray:
 
 
 def _as_the_engine(search: _Search) -> FloatArray:
-    judgements = Judgements(
-        {int(row) + 1: 1.0 for row in search.right} | {int(row) + 1: 0.0 for row in search.wrong}, []
-    )
-    feedback = fit_feedback(
-        judgements,
-        search.base,
-        lambda items: [search.column(item - 1) for item in items],
-        search.column(search.query),
-        most=1000,
-    )
-    return feedback.scores(search.base)
+    return search.model.scores(search.base)
 
 
 STRATEGIES: dict[str, Callable[[_Search], FloatArray]] = {
@@ -121,7 +123,6 @@ def simulate_users(
     per_round: int = 20,
     noise: float = 0.0,
     n_queries: int = 200,
-    choose: str = "top",
     random_state: int = 0,
     progress: Callable[[int, int, str], None] = lambda done, total, text: None,
 ) -> UserTrial:
@@ -138,19 +139,16 @@ def simulate_users(
     rounds, per_round : how often users mark, and how many results each time.
     noise : the share of marks that are wrong.
     n_queries : how many users.
-    choose : "top" marks the best results, "uncertain" those that `engine.suggest` would ask for.
     random_state : which queries, and which marks are wrong.
     progress : called with the number of users done, of all, and a text.
     """
-    if choose not in ("top", "uncertain"):
-        raise ValueError(f"choose must be 'top' or 'uncertain', got {choose!r}")
     unknown = [name for name in strategies if name not in STRATEGIES]
     if unknown:
         raise ValueError(f"unknown strategy {unknown[0]!r}; known are {', '.join(STRATEGIES)}")
     queries = data.queries(n_queries, random_state)
     kernel = np.maximum(weights, 0.0)
     kernel = kernel / (kernel.sum() or 1.0)
-    habits = _Habits(rounds, per_round, noise, choose)
+    habits = _Habits(rounds, per_round, noise)
     diffusions = (None, CollectionDiffusion(data.neighbors(weights))) if diffusion else (None,)
     values = {
         _spelled(name, diffuse): np.zeros((len(queries), rounds + 1)) for name in strategies for diffuse in diffusions
@@ -169,12 +167,11 @@ def simulate_users(
 
 
 class _Habits(NamedTuple):
-    """How often a user marks, how many results, with which share of mistakes, and which results."""
+    """How often a user marks, how many results, and with which share of mistakes."""
 
     rounds: int
     per_round: int
     noise: float
-    choose: str
 
 
 def _rounds(
@@ -187,15 +184,20 @@ def _rounds(
         right, wrong = search.right, search.wrong
         marked = len(right) + len(wrong) > 0
         scores = STRATEGIES[strategy](search) if marked else search.base
+        if strategy == "engine" and marked:  # contradicted marks have no places
+            odd = np.array([item - 1 for item in search.model.contradicted], dtype=np.int64)
+            right, wrong = np.setdiff1d(right, odd), np.setdiff1d(wrong, odd)
         if diffuse is not None:
             judged = marked and strategy not in ("nothing", "weights")
             scores = diffuse(scores, barred=wrong if judged else None, judged=judged)
         values.append(_pinned(scores, relevant, search.query, right, wrong))
         if turn < habits.rounds:
-            shown = _shown(scores, search, habits.per_round, habits.choose)
+            shown = _shown(scores, search, habits.per_round)
             said = relevant[shown] ^ (random.random(len(shown)) < habits.noise)
             search = replace(
-                search, right=np.concatenate([right, shown[said]]), wrong=np.concatenate([wrong, shown[~said]])
+                search,
+                right=np.concatenate([search.right, shown[said]]),
+                wrong=np.concatenate([search.wrong, shown[~said]]),
             )
     return values
 
@@ -212,13 +214,8 @@ def _pinned(scores: FloatArray, relevant: NDArray[np.bool_], query: int, right: 
     return average_precision(pinned, relevant, query)
 
 
-def _shown(scores: FloatArray, search: _Search, n: int, choose: str) -> IntArray:
+def _shown(scores: FloatArray, search: _Search, n: int) -> IntArray:
     """The n rows that the user marks next."""
     left = np.ones(len(scores), dtype=bool)
     left[np.concatenate([[search.query], search.right, search.wrong]).astype(np.int64)] = False
-    if choose == "top":
-        return best_rows(scores, np.flatnonzero(left), n)
-    from rankloom.engine.active import border_between, sample_uncertain
-
-    border = border_between(scores, search.right, search.wrong, left)
-    return sample_uncertain(scores, left, n, lambda row, rows: search.column(row)[rows], border)
+    return best_rows(scores, np.flatnonzero(left), n)

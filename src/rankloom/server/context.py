@@ -202,5 +202,5 @@ def _hit_json(hit: SearchHit, shown: str, matched: MatchedModel | None) -> str:
     text = "null" if matched is None else matched.model_dump_json()
     return (
         f'{{"rank":{hit.rank},"score":{hit.score!r},"mark":{mark},"literal":{literal},{shown},'
-        f'"why":{why},"matched":{text}}}'
+        f'"contradicted":{json.dumps(hit.contradicted)},"why":{why},"matched":{text}}}'
     )

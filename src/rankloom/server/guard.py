@@ -42,7 +42,7 @@ EXPENSIVE = {
 }  # fmt: skip
 # What is no write though it is posted: these questions do not fit into an address.
 READING = (
-    "/api/search", "/api/explain", "/api/compare", "/api/suggest", "/api/export", "/api/marks",
+    "/api/search", "/api/explain", "/api/compare", "/api/export", "/api/marks",
     "/api/session", "/api/items/paths", "/api/downloads",
 )  # fmt: skip
 POLICY = "; ".join(

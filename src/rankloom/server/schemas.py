@@ -184,6 +184,7 @@ class HitModel(BaseModel):
     folder: str
     score: float
     mark: float | None
+    contradicted: bool = Field(False, description="Whether the other marks of this search say otherwise.")
     kind: Literal["picture", "shot"]
     start: float | None
     end: float | None
@@ -206,6 +207,7 @@ class SearchResponse(BaseModel):
     likely: int | None
     diffused: bool
     marks: int
+    contradicted: int
     learning: bool
     literal: int | None
     did_you_mean: str | None = Field(None, description="The words of the query as the collection spells them.")
@@ -263,14 +265,6 @@ class CompareRequest(Scored):
     query: QueryModel
     a: ItemId
     b: ItemId
-
-
-class SuggestRequest(StrictModel):
-    """Which marks would teach most."""
-
-    query: QueryModel
-    n: int = Field(5, ge=1, le=100)
-    diffusion: bool = True
 
 
 class ExportRequest(_Arranged):

@@ -157,7 +157,7 @@ test("the newest mark of an item counts; preferences are no marks of it", () => 
   const marks = [
     { id: 4, item: 1, grade: 1, over: 2 }, { id: 3, item: 1, grade: 0, over: null },
     { id: 2, item: 1, grade: 1, over: null },
-  ].map((mark) => ({ ...mark, name: "", caption: null }));
+  ].map((mark) => ({ ...mark, name: "", caption: null, contradicted: false }));
   assert.deepEqual([...latestGrades(marks)], [[1, 0]]);
 });
 

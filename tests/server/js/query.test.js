@@ -14,7 +14,7 @@ const ADDRESSES = [
   "/?in=a%2Fb&kind=shot&after=2024-05&before=30d&text=0",
   "/?q=sea&text=1&plain=1&tab=models",
   "/?stars=4&tag=my+garden&album=12&hidden=1&sort=oldest",
-  "/?q=sea&marked=0&sort=uncertain",
+  "/?q=sea&marked=0&sort=name",
   "/?x=i3.100.200.500.1000&x=i3&x=pabc-1_2.0.0.500.500%7E-2",
 ];
 
@@ -45,7 +45,7 @@ test("without words and examples there is a list: of everything, or of what pass
   assert.deepEqual([isEmpty(filtered), isList(filtered)], [false, true]);
   assert.equal(isList({ ...filtered, text: "sea" }), false);
   const query = withFilter(filtered, "marked", false);
-  assert.deepEqual(listed({ query, sort: "uncertain" }), { kind: "shot", sort: "newest" });
+  assert.deepEqual(listed({ query, sort: "" }), { kind: "shot", sort: "newest" });
   assert.equal(isEmpty({ ...empty(), text: "  " }), true);
 });
 

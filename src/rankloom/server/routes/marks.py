@@ -8,6 +8,7 @@ from fastapi import APIRouter, Request
 
 from rankloom.collection import Mark
 from rankloom.collection.query import Query
+from rankloom.engine.second_looks import second_looks
 from rankloom.server.context import Context
 from rankloom.server.errors import Refused
 from rankloom.server.guard import user_of
@@ -74,13 +75,16 @@ def _undo(context: Context, asked: UndoRequest, user: str) -> dict[str, Any]:
 
 
 def _marks(context: Context, asked: MarksRequest, user: str) -> list[dict[str, Any]]:
-    marks = context.engine.marks(_query(context, asked.query), user=user)
+    query = _query(context, asked.query)
+    marks = context.engine.marks(query, user=user)
     details = context.details({mark.item for mark in marks})
+    odd = second_looks(context.engine, marks, query)
     return [
         {
             "id": mark.id, "qid": mark.qid, "item": mark.item, "grade": mark.grade, "over": mark.over, "at": mark.at,
             "name": details.get(mark.item, {}).get("name", ""),
             "caption": details.get(mark.item, {}).get("caption"),
+            "contradicted": mark.id in odd,
         }
         for mark in reversed(marks)
     ]  # fmt: skip

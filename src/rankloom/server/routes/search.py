@@ -22,11 +22,9 @@ from rankloom.server.guard import user_of
 from rankloom.server.schemas import (
     CompareRequest,
     ExplainRequest,
-    HitModel,
     InterleaveRequest,
     SearchRequest,
     SearchResponse,
-    SuggestRequest,
 )
 from rankloom.server.suggestions import Suggestion, Suggestions
 
@@ -70,11 +68,6 @@ def search_routes(context: Context) -> APIRouter:
         """Words, tags, people, concepts, folders, albums and saved searches that begin so."""
         return await work.search(suggestions.starting, prefix, user_of(request))
 
-    @router.post("/suggest")
-    async def suggest(asked: SuggestRequest, request: Request) -> list[HitModel]:
-        """The hits whose marks would teach most."""
-        return await work.search(_suggest, context, asked, user_of(request))
-
     return router
 
 
@@ -100,6 +93,7 @@ def _answer(context: Context, results: Results, text: str, meant: str | None, be
         "likely": results.likely,
         "diffused": results.diffused,
         "marks": results.marks,
+        "contradicted": results.contradicted,
         "learning": results.learning,
         "literal": results.literal,
         "did_you_mean": meant,
@@ -129,8 +123,3 @@ def _standing(context: Context, query: Query, item: int, options: SearchOptions)
 def _compare(context: Context, asked: CompareRequest, user: str) -> dict[str, Any]:
     why = context.engine.compare(context.query(asked.query), asked.a, asked.b, asked.options(user))
     return {"a": asked.a, "b": asked.b, "difference": why.total, "why": context.parts(why)}
-
-
-def _suggest(context: Context, asked: SuggestRequest, user: str) -> list[HitModel]:
-    options = SearchOptions(user=user, diffusion=asked.diffusion)
-    return context.hits(context.engine.suggest(context.query(asked.query), asked.n, options))

@@ -137,7 +137,6 @@ export const api = {
   download: (items, what) => post("downloads", { items, what }),
   explain: (body) => post("explain", body),
   compare: (body) => post("compare", body),
-  suggest: (body) => post("suggest", body),
   marks: (query) => post("marks", { query }),
   export: async (body) => (await request("POST", "export", body)).blob(),
   upload: (picture) => post("upload", picture),

@@ -163,8 +163,7 @@ export class App {
     const parts = {
       why: { title: why.title, root: why.root, show: () => why.show(this.grid.hit) },
       marks: new Marks(this.store, {
-        mark: (hit, grade) => this.marking.mark(hit, grade), undo: (id) => this.marking.undo(id),
-        suggest: () => this.marking.suggest(),
+        undo: (id) => this.marking.undo(id), keep: (mark) => this.marking.keep(mark),
       }),
       experts: new Experts(this.store, api, () => this.marking.changed()),
       concepts: new Concepts(this.store, api, (concept) => this.search.ask({ concept })),

@@ -154,9 +154,15 @@ export class Marking {
     this.rescored();
   }
 
-  /** Results that would teach the most. */
-  suggest() {
-    const { query, plain } = this.store.state;
-    return this.api.suggest({ query: forServer(query), diffusion: !plain, n: 5 });
+  /** Confirm a mark of which the others say otherwise: the same mark again. @param {Mark} mark */
+  async keep({ item, grade }) {
+    try {
+      await this.deliver("feedback", { query: forServer(this.store.state.query), marks: [{ item, grade }] });
+      this.store.update({ changes: this.store.state.changes + 1 });
+      await this.afterMarks();
+      this.speech.toast(t("The mark is kept: it holds its place again"));
+    } catch (error) {
+      this.speech.toast(/** @type {Error} */ (error).message, "bad");
+    }
   }
 }

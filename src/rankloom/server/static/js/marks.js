@@ -1,44 +1,34 @@
-// The tray of marks: what was said about this search, and what would be good to mark next.
+// The tray of marks: what was said about this search, and which marks the others contradict.
 
 import { thumbnail } from "./addresses.js";
-import { button, errorLine, h, icon, iconButton, put } from "./dom.js";
+import { button, h, icon, iconButton, put } from "./dom.js";
 import { t, tn } from "./i18n.js";
-import { isList } from "./query.js";
 
-/** @import { Hit, Mark, State, Store } from "./types.js" */
-
-const NONE = t("Nothing is marked in this search yet. "
-  + "Point at a result and press ✓ or ✗, or use the keys R and W.");
+/** @import { Mark, State, Store } from "./types.js" */
 
 export class Marks {
   /**
    * @param {Store<State>} store
    * @param {object} actions
-   * @param {(hit: Hit, grade: 0 | 1) => void} actions.mark
    * @param {(id: number) => void} actions.undo
-   * @param {() => Promise<Hit[]>} actions.suggest
+   * @param {(mark: Mark) => void} actions.keep
    */
-  constructor(store, { mark, undo, suggest }) {
+  constructor(store, { undo, keep }) {
     this.title = t("Marks");
     this.root = h("div", { class: "tray" });
     this.store = store;
-    this.mark = mark;
     this.undo = undo;
-    this.suggest = suggest;
-    /** @type {Hit[]} */
-    this.suggested = [];
-    store.watch(["order"], () => { this.suggested = []; });
+    this.keep = keep;
   }
 
   show() {
-    const { marks, readOnly, query } = this.store.state;
-    const ask = button(t("What should I mark?"), { kind: "small", onclick: () => this.askForMore() });
+    const marks = latest(this.store.state.marks);
     put(this.root,
-      h("p", { class: "hint" }, marks.length ? counted(marks) : NONE),
-      h("ul", { class: "mark-list", "aria-label": t("Marks of this search") }, marks.map(this.line, this)),
-      readOnly || isList(query) ? null : h("div", { class: "buttons" }, ask),
-      this.suggested.length ? h("div", { class: "suggested" }, h("h3", {}, t("These would teach the most")),
-        this.suggested.map((hit) => this.suggestion(hit))) : null);
+      h("p", { class: "hint" }, marks.length ? counted(marks)
+        : t("Nothing is marked in this search yet. "
+          + "Point at a result and press ✓ or ✗, or use the keys R and W.")),
+      h("ul", { class: "mark-list", "aria-label": t("Marks of this search") },
+        [...marks.filter(isOdd), ...marks.filter((mark) => !isOdd(mark))].map(this.line, this)));
   }
 
   /** @param {Mark} mark */
@@ -47,55 +37,45 @@ export class Marks {
     const judged = mark.grade > 0 ? t("right") : t("wrong");
     const said = mark.over ? t("preferred to item {item}", { item: String(mark.over) }) : judged;
     const name = mark.caption || mark.name;
+    const { readOnly } = this.store.state;
     return h("li", {}, h("img", { src: thumbnail(mark.item), alt: "" }),
       h("span", { class: `verdict ${verdict}` }, icon(verdict), said),
       h("span", { class: "name" }, name),
-      this.store.state.readOnly ? null
-        : iconButton("undo", t("Undo: {name} is {verdict}", { name, verdict: said }), {
-          onclick: () => this.undo(mark.id),
-        }));
+      readOnly ? null : iconButton("undo", t("Undo: {name} is {verdict}", { name, verdict: said }), {
+        onclick: () => this.undo(mark.id),
+      }),
+      isOdd(mark) ? this.doubt(mark, name) : null);
   }
 
-  /** @param {Hit} hit */
-  suggestion(hit) {
-    const name = hit.caption || hit.name;
-    /** @param {"right" | "wrong"} verdict @param {string} word @param {0 | 1} grade */
-    const act = (verdict, word, grade) => h("button", {
-      type: "button", class: `act ${verdict}`, "aria-label": t("{action}: {name}", { action: word, name }),
-      onclick: () => this.answer(hit, grade),
-    }, icon(verdict));
-    return h("div", { class: "suggestion" }, h("img", { src: thumbnail(hit.id), alt: name }),
-      act("right", t("Right"), 1), act("wrong", t("Wrong"), 0));
+  /** @param {Mark} mark @param {string} name */
+  doubt(mark, name) {
+    const keep = button(t("Keep"), { kind: "small", onclick: () => this.keep(mark) });
+    keep.setAttribute("aria-label", t("Keep the mark of {name}", { name }));
+    return h("div", { class: "doubt" }, h("span", {}, t("The other marks say otherwise: look again")),
+      this.store.state.readOnly ? null : keep);
   }
+}
 
-  async askForMore() {
-    try {
-      this.suggested = await this.suggest();
-      this.show();
-      this.focus();
-    } catch (error) {
-      this.root.append(errorLine(error));
-    }
-  }
+/** @param {Mark} mark */
+const isOdd = (mark) => mark.contradicted;
 
-  /** @param {Hit} hit @param {0 | 1} grade */
-  answer(hit, grade) {
-    this.suggested = this.suggested.filter(({ id }) => id !== hit.id);
-    this.mark(this.store.state.hits.find((other) => other?.id === hit.id) ?? hit, grade);
-    this.show();
-    this.focus();
-  }
-
-  focus() {
-    /** @type {HTMLElement | null} */ (this.root.querySelector(".suggestion button"))?.focus();
-  }
+/** The last mark of each item: one that was kept has two. `marks` are newest first. @param {Mark[]} marks */
+export function latest(marks) {
+  const seen = new Set();
+  return marks.filter(({ item, over }) => {
+    if (over !== null) return true;
+    const known = seen.has(item);
+    seen.add(item);
+    return !known;
+  });
 }
 
 /** @param {Mark[]} marks */
 function counted(marks) {
   const right = marks.filter((mark) => mark.over === null && mark.grade > 0).length;
+  const wrong = marks.length - right;
   return t("{right} and {wrong} in this search. They are saved, and every later search learns from them.", {
     right: tn(right, "{n} right result", "{n} right results"),
-    wrong: tn(marks.length - right, "{n} wrong one", "{n} wrong ones"),
+    wrong: tn(wrong, "{n} wrong one", "{n} wrong ones"),
   });
 }

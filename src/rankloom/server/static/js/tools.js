@@ -40,7 +40,7 @@ const LISTS = [["", t("Newest first")], ["oldest", t("Oldest first")], ["name", 
 const ALBUMS = [["", t("Album order")], ...LISTS.slice(1)];
 /** @type {[Sort, string][]} */
 const RANKED = [
-  ["", t("Best first")], ["uncertain", t("Least certain first")], ["newest", t("Newest first")],
+  ["", t("Best first")], ["newest", t("Newest first")],
   ["oldest", t("Oldest first")], ["name", t("By name")],
 ];
 

@@ -62,7 +62,7 @@ export interface Hit {
 export interface Group { month: string; size: number }
 
 /** How results are ordered: "" as is usual, by score or the newest first. */
-export type Sort = "" | "newest" | "oldest" | "name" | "uncertain";
+export type Sort = "" | "newest" | "oldest" | "name";
 
 export interface Matched { source: string; text: string }
 
@@ -81,7 +81,11 @@ export interface Answer {
 }
 
 /** An active mark; `over` is the item that this one is preferred to. */
-export interface Mark { id: number; item: number; grade: number; over: number | null; name: string; caption: string | null }
+export interface Mark {
+  id: number; item: number; grade: number; over: number | null; name: string; caption: string | null;
+  /** Whether the other marks of the search say otherwise. */
+  contradicted: boolean;
+}
 
 /** A part of a score. */
 export interface Part { name: string; kind: string; value: number; item?: number | null }
@@ -376,7 +380,6 @@ export interface Api {
   download(items: number[], what: "files" | "xmp"): Promise<{ key: string; files: number }>;
   explain(asked: Asked & { item: number; standing?: boolean }): Promise<Explanation>;
   compare(asked: Asked & { a: number; b: number }): Promise<Comparison>;
-  suggest(asked: { query: Query; diffusion: boolean; n: number }): Promise<Hit[]>;
   marks(query: Query): Promise<Mark[]>;
   export(body: { what: string; format: string } & Partial<Asked> & { k?: number; items?: number[] }):
     Promise<Blob>;
