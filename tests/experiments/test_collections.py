@@ -461,6 +461,7 @@ def test_following_marks_beats_pinning_them(trials):
         assert trials[0.0].mean(name)[2] > trials[0.0].mean("nothing")[2]
 
 
+@pytest.mark.slow
 def test_a_mark_in_ten_that_is_mistaken_costs_little(data):
     """Over many users, contradicted marks give back most of what mistakes cost; without any they cost nothing."""
     weights = learned_weights(data.only(["good"]), n_queries=30)

@@ -18,7 +18,7 @@ _STEPS = 15
 
 
 def contradicted_marks(
-    gram: FloatArray, targets: FloatArray, weights: FloatArray, base: FloatArray, open_: NDArray[np.bool_]
+    gram: FloatArray, targets: FloatArray, weights: FloatArray, base: FloatArray, fallible: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
     """Which marks the others contradict.
 
@@ -30,7 +30,7 @@ def contradicted_marks(
     ----------
     gram, targets, weights : the marks, as for `feedback_coefficients`.
     base : what the experts add to the score of each.
-    open_ : the marks that may be mistakes; the others are sure.
+    fallible : the marks that may be mistakes; the others are sure.
 
     Examples
     --------
@@ -43,15 +43,15 @@ def contradicted_marks(
     """
     found = np.zeros(len(targets), dtype=bool)
     right, wrong = targets > 0, targets < 0
-    enough = (wrong & (right[open_].sum() >= FEWEST)) | (right & (wrong[open_].sum() >= FEWEST))
-    if not (right.any() and wrong.any() and np.any(open_ & enough)):
+    enough = (wrong & (right[fallible].sum() >= FEWEST)) | (right & (wrong[fallible].sum() >= FEWEST))
+    if not (right.any() and wrong.any() and np.any(fallible & enough)):
         return found
     for _ in range(_PASSES):
         trust = np.where(found, TRUST, 1.0)
         scores = leave_one_out(gram, targets, weights, trust) + base
         p = _probability_right(scores, right, trust)
         rarer = max(1.0, wrong.sum() / right.sum())  # where few are right, being rare says nothing against them
-        found = open_ & enough & np.where(right, rarer * p * SURE < (1.0 - p) * (1.0 - SURE), p > SURE)
+        found = fallible & enough & np.where(right, rarer * p * SURE < (1.0 - p) * (1.0 - SURE), p > SURE)
     return found
 
 

@@ -174,10 +174,10 @@ def fit_feedback(
     n_counting = len(base) if rows is None else len(rows)
     stacked = np.stack(columns) if columns else np.zeros((0, n_counting), dtype=np.float32)
     factor = EXPERTS / (float(np.abs(base).max(initial=0.0)) or 1.0)
-    open_ = np.array([item in judgements.grades and item not in judgements.confirmed for item in items], dtype=bool)
+    fallible = np.array([item in judgements.grades and item not in judgements.confirmed for item in items], dtype=bool)
     by_experts = np.full(len(items), EXPERTS)  # nothing is more like the examples than they are
     by_experts[len(items) - len(marked) :] = factor * base[marked]
-    found = contradicted_marks(gram, np.array(t), np.array(w), by_experts, open_)
+    found = contradicted_marks(gram, np.array(t), np.array(w), by_experts, fallible)
     taught = feedback_coefficients(gram, np.array(t), np.array(w), trust=np.where(found, TRUST, 1.0))
     contradicted = frozenset(item for item, is_odd in zip(items, found.tolist(), strict=True) if is_odd)
     return FeedbackModel(tuple(items), tuple(t), stacked, np.append(factor, taught), rows, contradicted)
