@@ -17,6 +17,7 @@ from rankloom.experts.compact import LEVELS, TAIL
 ROWS = 128  # that are compared with one query after the other
 WIDE = 256  # bytes of a row from which on it is worth while to fetch it
 AHEAD = 5000  # bytes that are fetched before they are needed: processors do so by themselves, but not beyond a page
+LITTLE = np.float32(2.0**-30)
 UNIT = np.float32(2.0**18 / LEVELS)  # what a size is multiplied with, beside what `_level` gives
 
 
@@ -75,6 +76,21 @@ def _from_bits(typing_context, bits):
     return types.float32(types.int32), generate
 
 
+@intrinsic
+def _widest(typing_context):
+    """Lets LLVM compute the loops of the calling function in vectors of 512 bits, where the processor has them.
+
+    By itself it takes half of that, as processors of 2017 slowed down by more. A loop over stored rows gains a quarter.
+    """
+
+    def generate(context, builder, signature, arguments):
+        # llvmlite knows the attributes of the language, not those of a target.
+        set.add(builder.function.attributes, '"prefer-vector-width"="512"')
+        return context.get_dummy_value()
+
+    return types.void(), generate
+
+
 @njit(cache=True, fastmath={"contract"}, error_model="numpy")
 def exp(x):
     """e^x for x <= 0, to the last bit or two; a loop over it is computed in vectors, unlike one over NumPy's.
@@ -117,10 +133,29 @@ def _half(row, place):
 
 @njit(cache=True, fastmath={"contract", "reassoc", "nsz", "arcp"}, error_model="numpy")
 def _row_sums(row, unit, query, sizes):
-    """Sums over the components of a row: of differences, of their squares, and of these by both sizes."""
+    """Sums over the components of a row: of differences, of their squares, and of these by both sizes.
+
+    A division takes as long as ten products, so that four fractions, of the four quarters of a row, are made one.
+    """
+    _widest()
     city = squares = chi = np.float32(0.0)
-    for c in range(len(query)):
+    quarter = len(query) // 4
+    second, third = 2 * quarter, 3 * quarter
+    for c in range(quarter):
         x = _level(row[c]) * unit  # exactly: a level has five bits, a unit eleven
+        y = _level(row[quarter + c]) * unit
+        z = _level(row[second + c]) * unit
+        w = _level(row[third + c]) * unit
+        dx, dy, dz, dw = x - query[c], y - query[quarter + c], z - query[second + c], w - query[third + c]
+        city += (abs(dx) + abs(dy)) + (abs(dz) + abs(dw))
+        dx, dy, dz, dw = dx * dx, dy * dy, dz * dz, dw * dw
+        squares += (dx + dy) + (dz + dw)
+        x, y = abs(x) + sizes[c], abs(y) + sizes[quarter + c]
+        z, w = abs(z) + sizes[second + c], abs(w) + sizes[third + c]
+        xy, zw = x * y, z * w
+        chi += ((dx * y + dy * x) * zw + (dz * w + dw * z) * xy) / (xy * zw)
+    for c in range(4 * quarter, len(query)):
+        x = _level(row[c]) * unit
         d = x - query[c]
         square = d * d
         city += abs(d)
@@ -132,6 +167,7 @@ def _row_sums(row, unit, query, sizes):
 @njit(cache=True, fastmath={"contract", "reassoc", "nsz", "arcp"}, error_model="numpy")
 def _plain_sums(row, unit, query):
     """The first two of `_row_sums`, which need no division, in half the time."""
+    _widest()
     city = squares = np.float32(0.0)
     for c in range(len(query)):
         d = _level(row[c]) * unit - query[c]
@@ -152,10 +188,13 @@ def _sums(query):
 
 @njit(cache=True, error_model="numpy")
 def _magnitudes(query):
-    """The sizes of a query's components, and a little: 0 by a little is 0, without a branch for 0 / 0."""
+    """The sizes of a query's components, and a little: 0 by a little is 0, without a branch for 0 / 0.
+
+    So much that the product of four is still a number, and so little that it does not count beside a component.
+    """
     sizes = np.empty(len(query), dtype=np.float32)
     for c in range(len(query)):
-        sizes[c] = abs(query[c]) + np.float32(1e-30)
+        sizes[c] = abs(query[c]) + LITTLE
     return sizes
 
 
