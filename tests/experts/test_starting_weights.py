@@ -12,6 +12,7 @@ from rankloom.cli import main
 from rankloom.collection import Collection, index
 from rankloom.descriptors import PRESETS
 from rankloom.experiments import LabeledCollection, load_labeled
+from rankloom.experiments.captioned import ALIKE, CaptionedCollection, load_captioned
 from rankloom.experiments.prior import train_prior
 from rankloom.experts import prior_weights
 from rankloom.experts.compact import CompactVectors
@@ -43,6 +44,25 @@ def test_every_collection_counts_alike():
     weights = train_prior([small, large])
     for name in ("a", "b"):
         assert 0.4 < sum(weight for expert, weight in weights.items() if expert.startswith(name)) < 0.6
+
+
+def test_captions_say_which_pictures_are_alike():
+    rng = np.random.default_rng(0)
+    said = rng.normal(size=(300, 4))
+    said /= np.linalg.norm(said, axis=1, keepdims=True)
+    vectors = {"a": np.hstack([said, rng.random((300, 2))]), "b": rng.random((300, 6))}
+    stored = {name: CompactVectors.of(rows) for name, rows in vectors.items()}
+    collection = CaptionedCollection(stored, np.arange(300), sentences=said)
+    nearest = np.argsort(-(said @ said[7]), kind="stable")[1 : ALIKE + 1]
+    assert sorted(np.flatnonzero(collection.relevant(7))) == sorted(nearest)
+    weights = train_prior([collection])
+    assert sum(weight for name, weight in weights.items() if name.startswith("a")) > 0.8
+
+
+def test_few_captions_are_refused(tmp_path):
+    Collection(tmp_path / "c", create=True).close()
+    with pytest.raises(ValueError, match="has 0 items with captions, 200 are needed to learn from"):
+        load_captioned(tmp_path / "c")
 
 
 @pytest.mark.parametrize("preset", list(PRESETS))

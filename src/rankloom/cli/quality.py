@@ -91,23 +91,28 @@ def _show_classes(quality: CollectionQuality) -> None:
 
 
 @click.command("train-prior")
-@click.argument("pairs", nargs=-1, required=True, metavar="COLLECTION=LABELS...")
+@click.argument("pairs", nargs=-1, metavar="[COLLECTION=LABELS]...")
+@click.option("--captions", multiple=True, type=click.Path(exists=True), help="A collection with captions; repeatable.")
 @click.option("--column", default="class", show_default=True, help="The column of LABELS with the class of a path.")
 @click.option("--output", "-o", required=True, type=click.Path(dir_okay=False), help="Where to write the weights.")
-def train_prior(pairs: tuple[str, ...], column: str, output: str) -> None:
+def train_prior(pairs: tuple[str, ...], captions: tuple[str, ...], column: str, output: str) -> None:
     """Learn starting weights from PAIRS of a collection (indexed with --preset full) and a CSV file of classes.
 
-    LABELS has a column path, relative to its own folder. Weights are learned for each preset.
+    LABELS has a column path, relative to its own folder. Of a collection with captions, pictures are alike as far as
+    their captions are. Weights are learned for each preset.
 
     \b
     Example:
-      rankloom train-prior art.rankloom=art/labels.csv photos.rankloom=photos/labels.csv -o weights.json
+      rankloom train-prior art.rankloom=art/labels.csv --captions photos.rankloom -o weights.json
     """
     from rankloom.descriptors import PRESETS
-    from rankloom.experiments.labeled import load_labeled
+    from rankloom.experiments.captioned import load_captioned
+    from rankloom.experiments.labeled import LabeledCollection, load_labeled
     from rankloom.experiments.prior import train_prior as learn
 
-    collections = []
+    if not pairs and not captions:
+        raise click.UsageError("name a COLLECTION=LABELS, or --captions COLLECTION")
+    collections: list[LabeledCollection] = [load_captioned(folder) for folder in captions]
     for pair in pairs:
         collection, sign, labels = pair.partition("=")
         if not sign:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.core import FloatArray, IntArray, listed
+from rankloom.core import FloatArray, IntArray, RankingData, listed
 from rankloom.descriptors import PRESETS
 from rankloom.engine.diffusion import diffuse_scores
 from rankloom.engine.neighbors import NeighborGraph
@@ -38,9 +38,9 @@ class LabeledCollection:
     def __len__(self) -> int:
         return len(self.labels)
 
-    def only(self, descriptors: Iterable[str]) -> LabeledCollection:
+    def only(self, descriptors: Iterable[str]) -> Self:
         """The same items by some descriptors."""
-        return LabeledCollection({name: self.vectors[name] for name in sorted(descriptors)}, self.labels)
+        return replace(self, vectors={name: self.vectors[name] for name in sorted(descriptors)})
 
     @cached_property
     def scales(self) -> Mapping[str, FloatArray]:
@@ -100,6 +100,42 @@ class LabeledCollection:
             raise ValueError("no class has two items: there is nothing to look for")
         chosen = np.random.default_rng(random_state).choice(usable, min(n, len(usable)), replace=False)
         return np.asarray(np.sort(chosen), dtype=np.int64)
+
+    def lists(self, queries: IntArray) -> RankingData:
+        """phi (single precision: it is large) and grades of all other items for each query, which its row names."""
+        others = (np.flatnonzero(np.arange(len(self)) != query) for query in queries.tolist())
+        return self._graded(zip(queries.tolist(), others, strict=True))
+
+    def sampled(
+        self,
+        queries: IntArray,
+        others: int,
+        random: np.random.Generator,
+        progress: Callable[[int], None] = lambda done: None,
+    ) -> RankingData:
+        """The same of all relevant items of each query, and of some others; `progress` hears of queries done."""
+        chosen = []
+        for query in queries.tolist():
+            relevant = self.relevant(query)
+            rest = np.flatnonzero(~relevant)
+            rest = rest[rest != query]
+            some = random.choice(rest, min(others, len(rest)), replace=False)
+            chosen.append((query, np.concatenate([np.flatnonzero(relevant), some])))
+        return self._graded(chosen, progress, np.float64)
+
+    def _graded(
+        self,
+        chosen: Iterable[tuple[int, IntArray]],
+        progress: Callable[[int], None] = lambda done: None,
+        precision: type[np.floating[Any]] = np.float32,
+    ) -> RankingData:
+        X, y, qid = [], [], []
+        for number, (query, rows) in enumerate(chosen):
+            progress(number)
+            X.append(self.phi(query, rows).astype(precision, copy=False))
+            y.append(self.relevant(query)[rows].astype(np.float64))
+            qid.append(np.full(len(rows), query))
+        return RankingData(np.concatenate(X), np.concatenate(y), np.concatenate(qid))
 
 
 class CollectionDiffusion:
@@ -166,6 +202,34 @@ def load_labeled(
         rows = np.array([row for row, _ in items])
         vectors = {name: collection.vectors(name).take(rows) for name in names}
     return LabeledCollection(vectors, np.array([label for _, label in items]))
+
+
+def load_unlabeled(
+    folder: str | os.PathLike[str],
+    work: str | os.PathLike[str],
+    descriptors: Iterable[str],
+    *,
+    progress: Callable[[int, int, str], None] = lambda done, total, text: None,
+) -> LabeledCollection:
+    """All items of a folder of pictures by some descriptors, without classes; it is indexed where it was not yet.
+
+    Parameters
+    ----------
+    folder : pictures, or a collection.
+    work : where the collection of a folder of pictures is made, or was made before.
+    descriptors : which.
+    progress : called with the number of files done, of all, and a text.
+    """
+    from rankloom.collection import Collection, index
+    from rankloom.collection.damage import DATABASE
+
+    made = os.path.isfile(os.path.join(folder, DATABASE))
+    with Collection(folder if made else work, create=not made) as collection:
+        if not made:
+            index(collection, [folder], preset="full", ocr=False, speech=False, progress=progress)
+        rows = np.array([item.id - 1 for item in collection.items()])
+        vectors = {name: collection.vectors(name).take(rows) for name in sorted(descriptors)}
+    return LabeledCollection(vectors, np.zeros(len(rows)))
 
 
 def read_labels(source: str | os.PathLike[str], column: str = "class") -> dict[str, str]:

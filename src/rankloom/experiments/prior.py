@@ -1,8 +1,8 @@
-"""Starting weights, learned from labeled collections."""
+"""Starting weights, learned from labeled and captioned collections."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rankloom.core import FloatArray
 from rankloom.experiments.labeled import LabeledCollection
-from rankloom.experts import EncodedExample, expert_features, experts_of, measure_scales
+from rankloom.experts import experts_of
 from rankloom.rankers import RankingLogisticRegression
 
 _QUERIES, _OTHERS = 200, 150
@@ -23,7 +23,7 @@ def train_prior(
     random_state: int = 0,
     progress: Callable[[str], None] = lambda step: None,
 ) -> dict[str, float]:
-    """Learn weights from labeled collections: items of the class of a query above others.
+    """Learn weights from labeled or captioned collections: items that are relevant for one above others.
 
     Each collection teaches weights of its own, with the sum 1, and the mean of these is taken: experts that only one
     kind of picture favours get little. Weights below 0 are set to 0 and the rest is learned again: a weight against a
@@ -42,13 +42,10 @@ def train_prior(
     weights = np.zeros(len(experts))
     for number, collection in enumerate(collections):
         progress(f"collection {number + 1}")
-        X, y, qid = [], [], []
-        for query, rows, phi in _judged(collection, shared, random_state):
-            X.append(phi)
-            y.append((collection.labels[rows] == collection.labels[query]).astype(np.float64))
-            qid.append(np.full(len(rows), query))
-        features, grades, ids = (np.concatenate(parts) for parts in (X, y, qid))
-        coef = positive_weights(features, grades, ids, nu)
+        one = collection.only(shared)
+        queries = one.queries(_QUERIES, random_state)
+        X, y, qid = one.sampled(queries, _OTHERS, np.random.default_rng(random_state))
+        coef = positive_weights(X, y, qid, nu)
         weights += coef / (coef.sum() or 1.0) / len(collections)
     return {expert.name: round(float(weight), 6) for expert, weight in zip(experts, weights, strict=True) if weight > 0}
 
@@ -64,24 +61,3 @@ def positive_weights(X: FloatArray, y: FloatArray, qid: NDArray[Any], nu: float 
     weights = np.zeros(X.shape[1])
     weights[kept] = coef
     return weights
-
-
-def _judged(
-    collection: LabeledCollection, descriptors: list[str], random_state: int
-) -> Iterable[tuple[int, NDArray[Any], FloatArray]]:
-    """Queries of a collection with all items of their class and some others, and phi of these."""
-    random = np.random.default_rng(random_state)
-    names, counts = np.unique(collection.labels, return_counts=True)
-    usable = np.flatnonzero(np.isin(collection.labels, names[counts > 1]))
-    n = len(collection.labels)
-    scales = {name: measure_scales(collection.vectors[name], np.ones(n, dtype=bool)) for name in descriptors}
-    stored = {name: collection.vectors[name] for name in descriptors}
-    experts = experts_of(descriptors)
-    for query in random.choice(usable, min(len(usable), _QUERIES), replace=False).tolist():
-        alike = np.flatnonzero((collection.labels == collection.labels[query]) & (np.arange(n) != query))
-        others = np.flatnonzero(collection.labels != collection.labels[query])
-        rows = np.concatenate([alike, random.choice(others, min(len(others), _OTHERS), replace=False)])
-        seen = EncodedExample({name: np.asarray(vectors[query]) for name, vectors in stored.items()})
-        lazy = expert_features(experts, stored, scales, [seen], n)
-        phi = np.stack([lazy.column(j, rows) for j in range(len(experts))], axis=1)
-        yield query, rows, phi

@@ -87,14 +87,15 @@ def evaluate_collection(
     fold_of = _folds(data.labels[queries], folds, unseen, random)
     n_items = len(data) if diffusion else 0
     total = 2 * len(queries) + n_items
-    examples = _training_rows(data, queries, random, lambda done: progress(done, total, "examples"))
+    examples = data.sampled(queries, OTHERS, random, lambda done: progress(done, total, "examples"))
+    example_folds = fold_of[np.searchsorted(queries, examples.qid)]
     names = ["uniform", "best expert", "start", *rankers]
     if diffusion:
         linear = [name for name in names if name not in rankers or isinstance(rankers[name], LinearRanker)]
         names += [f"{name}{DIFFUSION}" for name in linear]
     values = {name: {metric: np.zeros(len(queries)) for metric in METRICS} for name in names}
     begin = data.start if start is None else start
-    fitted = [_fitted(rankers, examples.take(fold_of[examples.qid] != fold), begin) for fold in range(folds)]
+    fitted = [_fitted(rankers, examples.take(example_folds != fold), begin) for fold in range(folds)]
     done = len(queries)
     graphs = None
     if diffusion:
@@ -193,26 +194,6 @@ def learned_weights(
     signed : whether weights may be negative.
     """
     queries = data.queries(n_queries, random_state)
-    X, y, qid = _training_rows(data, queries, np.random.default_rng(random_state))
+    X, y, qid = data.sampled(queries, OTHERS, np.random.default_rng(random_state))
     weights = RankingLogisticRegression().fit(X, y, qid=qid).coef_ if signed else positive_weights(X, y, qid)
     return np.asarray(weights / np.abs(weights).sum())
-
-
-def _training_rows(
-    data: LabeledCollection,
-    queries: IntArray,
-    random: np.random.Generator,
-    progress: Callable[[int], None] = lambda done: None,
-) -> RankingData:
-    """phi of all relevant items of each query and of some others, with their grades; queries by number."""
-    rows, grades, qid = [], [], []
-    for number, query in enumerate(queries.tolist()):
-        progress(number)
-        relevant = data.relevant(query)
-        others = np.flatnonzero(data.labels != data.labels[query])
-        sampled = random.choice(others, min(OTHERS, len(others)), replace=False)
-        chosen = np.concatenate([np.flatnonzero(relevant), sampled])
-        rows.append(data.phi(query, chosen).astype(np.float64))
-        grades.append(relevant[chosen].astype(np.float64))
-        qid.append(np.full(len(chosen), number))
-    return RankingData(np.concatenate(rows), np.concatenate(grades), np.concatenate(qid))
