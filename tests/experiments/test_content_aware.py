@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from rankloom.cli.bench_car import _tables
+from rankloom.cli._bench import show
 from rankloom.cli.bench_car import car as command
 from rankloom.evaluation.metrics import evaluate_queries
 from rankloom.experiments.papers import content_aware as car
@@ -29,6 +29,7 @@ from rankloom.experiments.papers.flickr8k import (
     visual_vectors,
     word_task,
 )
+from rankloom.experiments.papers.sections import car_section
 from tests.data import SHARED, needs_shared
 
 pytestmark = pytest.mark.slow
@@ -383,10 +384,11 @@ def test_command(folder, cache, tmp_path):
 
 
 def test_tables(report, capsys):
-    _tables(report)
+    show(car_section(report), False, None)
     printed = capsys.readouterr().out
     assert "captions, classical graph, 4 queries" in printed
     assert "ListNet-BR" in printed
+    assert "The same text model, reranked" in printed
 
 
 def test_missing_files_are_named(folder, tmp_path):

@@ -77,7 +77,7 @@ def test_command(tmp_path):
     file = tmp_path / "rlr.json"
     shown = CliRunner().invoke(main, ["bench", "rlr", "--quick", "--queries", "2", "-o", str(file)])
     assert shown.exit_code == 0, shown.output
-    assert "paper, TRECVID t05" in shown.stdout
+    assert "Paper, TRECVID t05" in shown.stdout
     measured = json.loads(file.read_text())
     assert {*measured["per_query"]} == {*measured["pooled"]} == {*paper.METHODS}
     assert measured["queries"] == 2

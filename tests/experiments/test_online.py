@@ -79,6 +79,6 @@ def test_learning_beats_the_uniform_combination_and_online_is_near_to_batch(data
     order = np.argsort(-ranker.predict(fold.test.X[first]), kind="stable")
     hits = np.flatnonzero(fold.test.y[first][order]) + 1
     assert report.folds.values["rlr"]["AP"][0][0] == pytest.approx(np.mean(np.arange(1, len(hits) + 1) / hits))
-    for name, plot in FIGURES.items():
+    for name, (plot, _) in FIGURES.items():
         plot(report, tmp_path / name)
         assert (tmp_path / name).stat().st_size > 1000

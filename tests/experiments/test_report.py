@@ -9,8 +9,9 @@ from rankloom.experiments.papers.report import Section, Table, html, markdown
 
 SECTION = Section(
     "A paper", "A. Author, <Title>, 2009.", "Data: few | generated.",
-    (Finding("a ratio", 1.23456, 2.0), Finding("b", 3, None)),
+    (Finding("a ratio", 1.23456, 2.0, True), Finding("b", 3, None), Finding("c", 0.5, 1.0, False)),
     (Table("All", ("method", "MAP"), (("one & two", ".5"),)),), (("a/figure.png", "what it shows"),),
+    ("c is less, for <reasons>.",),
 )  # fmt: skip
 
 
@@ -35,12 +36,24 @@ def test_markdown_and_html_hold_the_same(tmp_path):
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "figure.png").write_bytes(b"picture")
     text = markdown("Title", "Intro.", [SECTION])
-    assert "| a ratio | 1.235 | 2 |" in text
-    assert "| b | 3 |  |" in text
+    assert "| A paper | 1 of 2 |" in text
+    assert "| a ratio | 1.235 | 2 | yes |" in text
+    assert "| b | 3 |  |  |" in text
+    assert "| c | 0.5 | 1 | no |" in text
+    assert "* c is less, for <reasons>." in text
     assert "![what it shows](a/figure.png)" in text
     page = Texts()
     page.feed(html("Title", "Intro.", [SECTION], tmp_path))
-    assert {"A paper", "A. Author, <Title>, 2009.", "a ratio", "1.235", "one & two", ".5"} <= {*page.texts}
+    assert {
+        "A paper",
+        "A. Author, <Title>, 2009.",
+        "a ratio",
+        "1.235",
+        "one & two",
+        ".5",
+        "1 of 2",
+        "c is less, for <reasons>.",
+    } <= {*page.texts}
     assert [image["alt"] for image in page.images] == ["what it shows"]
     assert page.images[0]["src"].startswith("data:image/png;base64,")
 
@@ -51,7 +64,7 @@ def test_a_step_is_measured_once_for_the_same_data(tmp_path, monkeypatch):
     def step(job, say):
         say("works")
         measured.append(job.data)
-        return Section("A step", "citation", f"{len(measured)}")
+        return [Section("A step", "citation", f"{len(measured)}")]
 
     def killed(job, say):
         raise KeyboardInterrupt
@@ -71,8 +84,26 @@ def test_a_step_is_measured_once_for_the_same_data(tmp_path, monkeypatch):
     (data / "more.txt").write_text("more")
     everything.run(job)
     assert len(measured) == 4
+    everything.run(job)
+    assert len(measured) == 4
+    (data / "more.txt").write_text("else")  # as long, from the same second
+    everything.run(job)
+    assert len(measured) == 6
 
 
 def test_without_its_data_a_paper_says_so(tmp_path):
-    section = everything.car(everything.Job(None, True, tmp_path), lambda text: None)
+    (section,) = everything.car(everything.Job(None, True, tmp_path), lambda text: None)
     assert section.about.startswith("Not measured")
+
+
+def test_data_are_known_by_their_form(tmp_path):
+    for name in ("a/Fold1", "b/Fold1", "c/images", "d/images"):
+        (tmp_path / name).mkdir(parents=True)
+    for name in ("c/captions.tsv", "d/captions.tsv", "d/crowdflower_judgments.tsv", "e.csv"):
+        (tmp_path / name).write_text("")
+    job = everything.Job(tmp_path, False, tmp_path / "out")
+    assert [folder.name for folder in job.folders("Fold1")] == ["a", "b"]
+    assert job.captioned().name == "c"
+    assert job.captioned("crowdflower_judgments.tsv").name == "d"
+    assert job.folders("labels.csv") == []
+    assert everything.Job(None, False, tmp_path).captioned() is None

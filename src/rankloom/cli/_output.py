@@ -7,10 +7,9 @@ import logging
 import os
 import threading
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
-from pathlib import Path
 from time import monotonic
 from typing import Any, Protocol
 
@@ -60,15 +59,6 @@ def write_json(record: Any, path: str | os.PathLike[str]) -> None:
 
     with atomic_write(os.fspath(path)) as file:
         file.write((json.dumps(record, indent=1, allow_nan=False, default=_plain) + "\n").encode())
-
-
-def write_figures(report: Any, folder: str, document: str, plots: Mapping[str, Callable[[Any, Path], None]]) -> None:
-    """Write a report as JSON and its plots, by the names of their files, into a folder."""
-    root = Path(folder)
-    root.mkdir(parents=True, exist_ok=True)
-    write_json(report.to_dict(), root / document)
-    for name, plot in plots.items():
-        plot(report, root / name)
 
 
 def say_written(*paths: str | None, err: bool = False) -> None:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
+from rankloom.cli._bench import show, write_figures
 from rankloom.cli._options import json_option
-from rankloom.cli._output import emit, progress, say_written, table, write_figures
-
-if TYPE_CHECKING:
-    from rankloom.experiments.papers.content_aware_report import CarReport
+from rankloom.cli._output import progress
 
 
 @click.command()
@@ -45,8 +41,8 @@ def car(
       rankloom bench car --data flickr8k/ --quick -o car/
     """
     from rankloom.experiments.papers import content_aware as paper
-    from rankloom.experiments.papers.content_aware_report import findings
     from rankloom.experiments.papers.flickr8k import read_flickr8k, visual_vectors
+    from rankloom.experiments.papers.sections import car_section
 
     source = read_flickr8k(data)
     with progress(len(source.images), "describing") as advance:
@@ -65,39 +61,7 @@ def car(
             progress=advance,
         )
     if output is not None:
-        from rankloom.experiments.papers import content_aware_plots as plots
+        from rankloom.experiments.papers.content_aware_plots import FIGURES
 
-        figures = {
-            "car-curves.png": plots.plot_curves,
-            "car-best.png": plots.plot_best,
-            "car-gamma.png": plots.plot_gamma,
-            "car-against.png": plots.plot_against,
-        }
-        write_figures(report, output, "car.json", figures)
-    if as_json:
-        for finding in findings(report):
-            emit(finding._asdict())
-        return
-    _tables(report)
-    say_written(output)
-
-
-def _tables(report: CarReport) -> None:
-    from rankloom.experiments.papers import content_aware_report as paper
-
-    for setting, measured in report.settings.items():
-        gains = {gain.method: gain for gain in report.gains(setting, "ListNet", 10)}
-        counts = measured.best_counts(paper.METHODS)
-        rows = []
-        for method in paper.METHODS:
-            means = [f"{measured.mean(method)[depth - 1]:.3f}" for depth in paper.TABLE_DEPTHS]
-            gain = gains.get(method)
-            tested = ["", ""] if gain is None else [f"{gain.relative:+.1%}", f"{gain.holm:.4f}"]
-            rows.append([method, *means, *tested, str(counts[method][paper.BEST_DEPTHS.index(10)])])
-        head = ["method", *(f"nDCG@{depth}" for depth in paper.TABLE_DEPTHS), "over ListNet", "p (Holm)", "best alone"]
-        table(head, rows, f"{setting}: {len(measured.queries)} test queries, runs: {report.n_runs}")
-    rows = [
-        [str(setting), gain.other, f"{gain.difference:+.4f}", f"{gain.holm:.4f}", f"{gain.wins}-{gain.losses}"]
-        for setting, gain in paper.verdicts(report)
-    ]
-    table(["setting", "CAR against", "nDCG@10", "p (Holm)", "wins-losses"], rows, "The same text model, reranked")
+        write_figures(report, output, "car.json", FIGURES)
+    show(car_section(report), as_json, output)

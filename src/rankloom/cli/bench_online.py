@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rankloom.cli._bench import show, write_figures
 from rankloom.cli._options import json_option
-from rankloom.cli._output import emit, file_progress, progress, say, say_written, table, write_figures
+from rankloom.cli._output import file_progress, progress
 
 if TYPE_CHECKING:
     from rankloom.experiments.labeled import LabeledCollection
-    from rankloom.experiments.papers.online import OnlineReport
 
 _Folder = click.Path(file_okay=False)
 
@@ -47,21 +47,19 @@ def online(
       rankloom bench online --quick
       rankloom bench online --data caltech101/ --cache caltech101.rankloom -o online/
     """
+    from rankloom.experiments.labeled import load_unlabeled
     from rankloom.experiments.papers import online as paper
     from rankloom.experiments.papers.online_plots import FIGURES
+    from rankloom.experiments.papers.sections import online_section
 
     labeled = paper.generated(seed) if data is None else _labeled(data, labels, preset, cache)
-    source = None if others is None else _unlabeled(others, labeled)
+    source = None if others is None else load_unlabeled(others, others, labeled.vectors)
     with progress(paper.n_steps(quick), "measuring") as advance:
         report = paper.run(labeled, paper.QUICK if quick else None, others=source, random_state=seed, progress=advance)
     if output is not None:
         write_figures(report, output, "online.json", FIGURES)
-    if as_json:
-        for finding in paper.findings(report):
-            emit(finding._asdict())
-        return
-    _show(report)
-    say_written(output)
+    what = "generated classes" if data is None else "classes of pictures"
+    show(online_section(report, what), as_json, output)
 
 
 def _labeled(data: str, labels: str | None, preset: str, cache: str | None) -> LabeledCollection:
@@ -69,34 +67,3 @@ def _labeled(data: str, labels: str | None, preset: str, cache: str | None) -> L
 
     with TemporaryDirectory() as scratch, file_progress() as update:
         return load_labeled(data, labels, preset=preset, work=cache or scratch, progress=update)
-
-
-def _unlabeled(folder: str, like: LabeledCollection) -> LabeledCollection:
-    """The items of a collection, by the descriptors of another, without classes."""
-    import numpy as np
-
-    from rankloom.collection import Collection
-    from rankloom.experiments.labeled import LabeledCollection
-
-    with Collection(folder) as collection:
-        vectors = {name: collection.vectors(name).take(slice(None)) for name in like.vectors}
-        return LabeledCollection(vectors, np.zeros(len(collection)))
-
-
-def _show(report: OnlineReport) -> None:
-    from rankloom.experiments.papers import online as paper
-
-    rows = []
-    for name in report.measured:
-        published = paper.TABLE_2.get(name, {}).get("Caltech101")
-        mean, seconds = f"{report.mean(name):.4f} ± {report.error(name):.4f}", [*report.costs[name].values()][-1]
-        rows.append([name, mean, "" if published is None else f"{published:.4f}", f"{seconds:.3g}"])
-    title = f"{report.n_items:,} items, {report.n_experts} experts, five folds"
-    table(["method", "MAP", "paper, Caltech-101", "CPU s of a fit"], rows, title)
-    found = [
-        [one.what, f"{one.found:.3g}", "" if one.paper is None else f"{one.paper:.4g}"]
-        for one in paper.findings(report)
-    ]
-    table(["finding", "here", "paper"], found)
-    for name, why in report.absent.items():
-        say(f"{name} was not measured: {why}")

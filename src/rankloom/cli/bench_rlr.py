@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 import click
 
+from rankloom.cli._bench import show
 from rankloom.cli._options import json_option
-from rankloom.cli._output import emit, file_progress, progress, say_written, table, write_json
-
-if TYPE_CHECKING:
-    from rankloom.experiments.papers.margin import MarginReport
+from rankloom.cli._output import file_progress, progress, write_json
 
 
 @click.command()
@@ -40,6 +37,7 @@ def rlr(
       rankloom bench rlr --data flickr8k/ --cache flickr8k.rankloom -o rlr.json
     """
     from rankloom.experiments.papers import margin as paper
+    from rankloom.experiments.papers.sections import margin_section
 
     wanted = queries or (6 if quick else 25)
     if data is None:
@@ -53,30 +51,4 @@ def rlr(
         report = paper.run(multimodal, progress=advance)
     if output is not None:
         write_json(report.to_dict(), output)
-    if as_json:
-        for finding in paper.findings(report):
-            emit(finding._asdict())
-        return
-    _show(report)
-    say_written(output)
-
-
-def _show(report: MarginReport) -> None:
-    from rankloom.experiments.papers import margin as paper
-
-    title = f"{report.name}: {report.n_queries} queries, {report.n_features} experts"
-    head = ["method", "TrainAP", "TestAP", "P@10", "P@30", "P@100", "CPU s"]
-    for results, how in ((report.per_query, "learned per query"), (report.pooled, "learned on all queries together")):
-        rows = [
-            [name, *(f"{value:.3f}" for value in result.row()), f"{result.seconds:.3g}"]
-            for name, result in results.items()
-        ]
-        table(head, rows, f"{title}, {how}")
-    for name, published in paper.TABLE_1.items():
-        rows = [[method, *(f"{value:.3f}" for value in values), ""] for method, values in published.items()]
-        table(head, rows, f"paper, TRECVID {name}")
-    found = [
-        [one.what, f"{one.found:.3g}", "" if one.paper is None else f"{one.paper:.3g}"]
-        for one in paper.findings(report)
-    ]
-    table(["finding", "here", "paper"], found)
+    show(margin_section(report), as_json, output)

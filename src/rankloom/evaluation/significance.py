@@ -65,6 +65,15 @@ class Comparison:
         """Number of queries compared."""
         return len(self.values[self.names[0]])
 
+    def against(self, name: str) -> dict[str, tuple[float, float]]:
+        """Of every other ranker: its mean less that of this one, and p of the randomisation test, by Holm."""
+        found = {}
+        for pair in self.pairs:
+            if name in (pair.a, pair.b):
+                other, sign = (pair.b, -1.0) if name == pair.a else (pair.a, 1.0)
+                found[other] = (sign * pair.difference, pair.holm_randomization)
+        return found
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain lists, dicts and numbers that `json.dumps` takes."""
         return {

@@ -152,7 +152,7 @@ def simulate(
     _compile_kernels(ranker, data, rows_of)
     for t, rows in enumerate(rows_of):
         progress(f"query {t + 1}")
-        X, y = data.X[rows], data.y[rows]
+        X, y = data.X[rows].astype(np.float64, copy=False), data.y[rows]
         scores = learner.predict(X) if learner.ready else X @ uniform
         values[t] = evaluate(y, scores, None, [metric])[metric]
         baseline[t] = evaluate(y, X @ uniform, None, [metric])[metric]

@@ -9,8 +9,9 @@ __all__ = ["Finding"]
 
 
 class Finding(NamedTuple):
-    """A number that sums up a report, and the paper's if it has one."""
+    """A number that sums up a report, the paper's if it has one, and whether what the paper concludes appears here."""
 
     what: str
     found: float
     paper: float | None
+    holds: bool | None = None

@@ -22,6 +22,10 @@ from rankloom.experiments.papers import Finding
 from rankloom.features import Features
 from rankloom.rankers import ImbalancedRankBoost, RankBoost, SoftCascade
 
+CITATION = (
+    "M. Merler, R. Yan, J. R. Smith, Imbalanced RankBoost for efficiently ranking large-scale image/video collections, "
+    "CVPR 2009."
+)
 # What the paper reports of Imbalanced RankBoost against RankBoost, on 20 concepts. Of its gains at a fixed time, 7% to
 # 21%, we take the larger one for that of the top, where it says that they are larger.
 PAPER = {"speedup AP@100": 6.0, "speedup AP": 3.0, "not worse": 17 / 20, "gain AP@100": 0.21, "gain AP": 0.07}
@@ -136,16 +140,20 @@ def findings(report: CascadeReport) -> list[Finding]:
         times = report.speedup(metric)
         reached = [value for value in times if value == value]
         what = f"Imbalanced RankBoost: times fewer features at RankBoost's {metric} of 10 rounds, median"
-        rows.append(Finding(what, float(np.median(reached)) if reached else 0.0, paper))
+        times_fewer = float(np.median(reached)) if reached else 0.0
+        rows.append(Finding(what, times_fewer, paper, times_fewer > 1.0))
         rows.append(Finding("  share of concepts that reach it at all", len(reached) / len(times), None))
+        gain = report.gain(metric)
         rows.append(
-            Finding(f"  gain of {metric} at the cost of all its rounds", report.gain(metric), PAPER[f"gain {metric}"])
+            Finding(f"  gain of {metric} at the cost of all its rounds", gain, PAPER[f"gain {metric}"], gain > 0.0)
         )
     fewer, faster = (float(np.median(times)) for times in np.array(report.saving()).T)
     share = _not_worse(report, 3.0)
     return [
         *rows,
-        Finding("  concepts not worse at the cost of 3 features an item, share", share, PAPER["not worse"]),
+        Finding(
+            "  concepts not worse at the cost of 3 features an item, share", share, PAPER["not worse"], share > 0.5
+        ),
         Finding("soft cascade: times fewer features at 2% loss of AP@100, median", fewer, None),
         Finding("soft cascade: times less wall time at that point, median", faster, None),
     ]

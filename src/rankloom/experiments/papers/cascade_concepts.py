@@ -20,6 +20,7 @@ def concepts_of(
     collection: LabeledCollection,
     n_concepts: int,
     *,
+    machines: int = BaggedSVMs().per_descriptor,
     n_jobs: int = 1,
     random_state: Any = 0,
     progress: Callable[[int, int, str], None] = lambda done, total, text: None,
@@ -27,7 +28,8 @@ def concepts_of(
     """Concepts whose weak models are machines on single descriptors (section 5.1 of the paper).
 
     Half of the pictures train the machines, a fifth boosts and places cut-offs, the rest is for the test. The fifth is
-    small, so it does both; every part has its share of each class. `progress` is called after each machine.
+    small, so it does both; every part has its share of each class. Each descriptor gets so many `machines`, and
+    `progress` is called after each of them.
     """
     vectors = {name: np.asarray(collection.vectors[name], dtype=np.float64) for name in CLASSICAL}
     labels = collection.labels
@@ -39,7 +41,7 @@ def concepts_of(
         parts[members] = np.searchsorted([0.5, 0.7], (np.arange(len(members)) + 0.5) / len(members))
     chosen = names[np.argsort(-counts, kind="stable")][:n_concepts]
     done = 0
-    total = len(chosen) * len(vectors) * BaggedSVMs().per_descriptor
+    total = len(chosen) * len(vectors) * machines
 
     def trained(name: str) -> None:
         nonlocal done
@@ -49,7 +51,7 @@ def concepts_of(
     for name in chosen.tolist():
         y = (labels == name).astype(np.float64)
         learn, boost, test = ({key: rows[parts == part] for key, rows in vectors.items()} for part in range(3))
-        bagged = BaggedSVMs(n_jobs=n_jobs, random_state=random.randint(2**31)).fit(
+        bagged = BaggedSVMs(machines, n_jobs=n_jobs, random_state=random.randint(2**31)).fit(
             learn, y[parts == 0], progress=partial(trained, name)
         )
         X = np.asarray(bagged.features(boost))

@@ -114,3 +114,11 @@ def plot_against(report: CarReport, path: str | os.PathLike[str]) -> None:
     axes.set(xlabel="nDCG@10 of CAR less that of the other (full colour: p < .05 after Holm)")
     axes.legend(frameon=False, fontsize=8, loc="best")
     finish(figure, [axes], path)
+
+
+FIGURES = {
+    "car-curves.png": (plot_curves, "nDCG at every depth (figure 3)"),
+    "car-best.png": (plot_best, "queries on which each method is best (figure 4)"),
+    "car-gamma.png": (plot_gamma, "the weight of the visual part (figure 6)"),
+    "car-against.png": (plot_against, "content-aware ranking against its own text model, reranked"),
+}

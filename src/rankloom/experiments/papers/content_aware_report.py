@@ -12,6 +12,7 @@ from rankloom.core import FloatArray
 from rankloom.evaluation.significance import holm, sign_flip_test
 from rankloom.experiments.papers import Finding
 
+CITATION = "B. Geng, L. Yang, X.-S. Hua, Learning to rank with graph consistency, 2009."
 # Table 1: nDCG of ListNet, of ListNet-BR and of CAR at each depth, by the number of training queries. Section 6.4: the
 # best values of gamma, the worst, and the gain between them.
 PAPER: dict[str, Any] = {
@@ -200,7 +201,8 @@ def findings(report: CarReport) -> list[Finding]:
                 if published is not None:
                     paper = published[depth][method] / published[depth]["ListNet"] - 1.0
                 gain = float(measured.mean(method)[depth - 1]) / base - 1.0 if base else 0.0
-                rows.append(Finding(f"{setting}: gain of {method} over ListNet, nDCG@{depth}", gain, paper))
+                holds = None if paper is None else gain * paper > 0
+                rows.append(Finding(f"{setting}: gain of {method} over ListNet, nDCG@{depth}", gain, paper, holds))
         counts = measured.best_counts()
         share = counts["CAR"][BEST_DEPTHS.index(10)] / len(measured.queries)
         rows.append(Finding(f"{setting}: share of queries where CAR is best alone, nDCG@10", share, None))

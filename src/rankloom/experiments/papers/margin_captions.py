@@ -35,6 +35,7 @@ def captioned(
     work: str | os.PathLike[str],
     *,
     n_queries: int = 25,
+    preset: str | None = None,
     random_state: int = 0,
     progress: Callable[[int, int, str], None] = lambda done, total, text: None,
 ) -> Multimodal:
@@ -45,6 +46,7 @@ def captioned(
     folder : with `captions.tsv` and `images`.
     work : where the collection is made, or was made before.
     n_queries : how many words are asked for.
+    preset : which descriptors; those of the collection, or the default ones of a new one, unless given.
     random_state : which items are developed on, and shown as examples.
     progress : called with the number of files done, of all, and a text.
     """
@@ -54,8 +56,8 @@ def captioned(
         lines = (f"{IMAGES}/{name}\t{texts[0]}\n" for name, texts in captions.items())
         table.write_text("path\ttext\n" + "".join(lines), encoding="utf-8")
         index(
-            collection, [Path(folder) / IMAGES], captions=Captions(str(table), "path", "text"), ocr=False, speech=False,
-            progress=progress,
+            collection, [Path(folder) / IMAGES], captions=Captions(str(table), "path", "text"), preset=preset,
+            ocr=False, speech=False, progress=progress,
         )  # fmt: skip
         items = collection.items()
         engine = Engine(collection)

@@ -7,7 +7,7 @@ report shows whether the shapes appear.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import process_time
 from typing import Any, NamedTuple
@@ -23,6 +23,10 @@ from rankloom.experts.compact import CompactVectors
 from rankloom.model_selection.selection import Fold, FoldResults, compare_folds
 from rankloom.rankers import LinearRanker, OnlineRanker, make_ranker
 
+CITATION = (
+    "J. Wan, P. Wu, S. C. H. Hoi, P. Zhao, X. Gao, D. Wang, Y. Zhang, J. Li, Online learning to rank for content-based "
+    "image retrieval, IJCAI 2015."
+)
 # MAP, by method and collection.
 TABLE_2: dict[str, dict[str, float]] = {
     "Best-Fea": {"Holiday": 0.4892, "Caltech101": 0.2664, "ImageCLEF": 0.5777, "Corel": 0.1846},
@@ -64,7 +68,7 @@ class Size(NamedTuple):
 
     queries: int = 500
     others: int = 300
-    arriving: int = 500
+    arriving: int = 2_000
     triplets: int = 3_000_000
     distractors: int = 1_000_000
 
@@ -168,7 +172,7 @@ def run(
         progress("distractors")
         enlarged = with_distractors(data, size.distractors, others or data, random_state)
         report.large = _large(enlarged, folds[0], report.folds, progress)
-    arriving = whole_lists(data, data.queries(size.arriving, random_state + 1))
+    arriving = data.lists(data.queries(size.arriving, random_state + 1))
     for name in PROGRESSIVE:
         ranker = make_ranker(METHODS[name])
         every = 1 if isinstance(ranker, OnlineRanker) else max(1, size.arriving // 50)
@@ -218,37 +222,11 @@ def image_folds(data: LabeledCollection, size: Size, random_state: int = 0,
     if len(queries) < 5:
         raise ValueError(f"five folds need five queries, the collection has {len(queries)} with another of its class")
     progress("examples of the experts")
-    sampled = [_sampled(data, np.sort(part), size.others, random) for part in parts]
+    sampled = [data.sampled(np.sort(part), size.others, random) for part in parts]
     for number in range(5):
         train = [sampled[(number + k) % 5] for k in (2, 3, 4)]
-        test = whole_lists(data, np.sort(parts[number]))
+        test = data.lists(np.sort(parts[number]))
         yield Fold(f"fold {number + 1}", _joined(train), sampled[(number + 1) % 5], test)
-
-
-def whole_lists(data: LabeledCollection, queries: IntArray) -> RankingData:
-    """All other items for each query."""
-    others = (np.flatnonzero(np.arange(len(data)) != query) for query in queries.tolist())
-    return _rows(data, zip(queries.tolist(), others, strict=True))
-
-
-def _sampled(data: LabeledCollection, queries: IntArray, others: int, random: np.random.Generator) -> RankingData:
-    """All relevant items for each query, and some others."""
-    chosen = []
-    for query in queries.tolist():
-        relevant = data.relevant(query)
-        rest = np.flatnonzero(data.labels != data.labels[query])
-        some = random.choice(rest, min(others, len(rest)), replace=False)
-        chosen.append((query, np.concatenate([np.flatnonzero(relevant), some])))
-    return _rows(data, chosen)
-
-
-def _rows(data: LabeledCollection, chosen: Iterable[tuple[int, IntArray]]) -> RankingData:
-    X, y, qid = [], [], []
-    for query, rows in chosen:
-        X.append(data.phi(query, rows).astype(np.float64))
-        y.append((data.labels[rows] == data.labels[query]).astype(np.float64))
-        qid.append(np.full(len(rows), query))
-    return RankingData(np.concatenate(X), np.concatenate(y), np.concatenate(qid))
 
 
 def _joined(parts: list[RankingData]) -> RankingData:
@@ -355,8 +333,8 @@ def findings(report: OnlineReport) -> list[Finding]:
     ours = {name: report.mean(name) for name in report.measured}
     paper = {name: row["Caltech101"] for name, row in TABLE_2.items()}
     found = [
-        Finding(what, conclusion(ours), None if what == BEYOND else conclusion(paper))
-        for what, conclusion in _CONCLUSIONS.items()
+        Finding(what, conclusion(ours), None if what == BEYOND else conclusion(paper), conclusion(ours) >= least)
+        for what, (conclusion, least) in _CONCLUSIONS.items()
     ]
     same = report.n_triplets == Size().triplets
     for name, seconds in report.stream.items():
@@ -372,9 +350,10 @@ def _online(maps: Mapping[str, float]) -> list[float]:
 
 
 BEYOND = "best of ours beyond the paper - RankSVM, MAP"
-_CONCLUSIONS: dict[str, Callable[[Mapping[str, float]], float]] = {
-    "RankSVM / uniform, MAP": lambda maps: maps["RankSVM"] / maps["Uni-Con"],
-    "mean of online / uniform, MAP": lambda maps: float(np.mean(_online(maps))) / maps["Uni-Con"],
-    "best of online - RankSVM, MAP": lambda maps: max(_online(maps)) - maps["RankSVM"],
-    BEYOND: lambda maps: max(maps[name] for name in OURS) - maps["RankSVM"],
+# Each with the least value at which it holds.
+_CONCLUSIONS: dict[str, tuple[Callable[[Mapping[str, float]], float], float]] = {
+    "RankSVM / uniform, MAP": (lambda maps: maps["RankSVM"] / maps["Uni-Con"], 1.0),
+    "mean of online / uniform, MAP": (lambda maps: float(np.mean(_online(maps))) / maps["Uni-Con"], 1.0),
+    "best of online - RankSVM, MAP": (lambda maps: max(_online(maps)) - maps["RankSVM"], -0.01),
+    BEYOND: (lambda maps: max(maps[name] for name in OURS) - maps["RankSVM"], 0.0),
 }

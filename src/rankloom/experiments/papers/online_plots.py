@@ -67,8 +67,8 @@ def plot_progress(report: OnlineReport, path: str | os.PathLike[str]) -> None:
 
 
 FIGURES = {
-    "map.png": plot_table,
-    "cost-by-instances.png": plot_costs,
-    "among-distractors.png": plot_large,
-    "progressive.png": plot_progress,
+    "map.png": (plot_table, "MAP (table 2)"),
+    "cost-by-instances.png": (plot_costs, "cost of a fit by instances (figure 1)"),
+    "among-distractors.png": (plot_large, "precision among distractors (figure 2)"),
+    "progressive.png": (plot_progress, "learning while queries arrive (figures 3 and 4)"),
 }

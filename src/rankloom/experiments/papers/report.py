@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
 
 from rankloom.experiments.papers import Finding
+
+Figures = tuple[tuple[str, str], ...]  # files of pictures, relative to the report, with what they show
 
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #1d2733; }
@@ -46,6 +48,7 @@ class Section:
     findings : numbers, with the paper's beside them.
     tables : in full.
     figures : files of pictures, relative to the report, with what they show.
+    remarks : what did not come as the paper has it, and why.
     """
 
     title: str
@@ -53,7 +56,8 @@ class Section:
     about: str
     findings: tuple[Finding, ...] = ()
     tables: tuple[Table, ...] = ()
-    figures: tuple[tuple[str, str], ...] = field(default=())
+    figures: Figures = ()
+    remarks: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -69,27 +73,47 @@ class Section:
             tuple(Finding(**one) for one in plain["findings"]),
             tuple(Table(one["title"], tuple(one["head"]), tuple(map(tuple, one["rows"]))) for one in plain["tables"]),
             tuple((file, what) for file, what in plain["figures"]),
+            tuple(plain["remarks"]),
         )
 
     def all_tables(self) -> list[Table]:
         """The findings as a table, and the others."""
         rows = tuple(
-            (one.what, f"{one.found:.4g}", "" if one.paper is None else f"{one.paper:.4g}") for one in self.findings
+            (one.what, f"{one.found:.4g}", "" if one.paper is None else f"{one.paper:.4g}", _APPEARS[one.holds])
+            for one in self.findings
         )
-        return [Table("Findings", ("finding", "here", "paper"), rows), *self.tables] if rows else [*self.tables]
+        head = ("finding", "here", "paper", "appears")
+        return [Table("Findings", head, rows), *self.tables] if rows else [*self.tables]
+
+
+_APPEARS = {None: "", True: "yes", False: "no"}
+
+
+def overview(sections: Sequence[Section]) -> Table:
+    """How many of the conclusions of each paper appear."""
+    rows = []
+    for section in sections:
+        verdicts = [one.holds for one in section.findings if one.holds is not None]
+        rows.append((section.title, f"{sum(verdicts)} of {len(verdicts)}" if verdicts else ""))
+    return Table("Conclusions that appear here", ("paper", "appear"), tuple(rows))
 
 
 def markdown(title: str, intro: str, sections: Sequence[Section]) -> str:
     """The report as Markdown; pictures are files beside it."""
-    lines = [f"# {title}", "", intro, ""]
+    lines = [f"# {title}", "", intro, "", *_markdown_table(overview(sections))]
     for section in sections:
         lines += [f"## {section.title}", "", f"*{section.citation}*", "", section.about, ""]
+        lines += [f"* {remark}" for remark in section.remarks] + [""]
         for table in section.all_tables():
-            cells = [table.head, ("---", *("---:" for _ in table.head[1:])), *table.rows]
-            lines += [f"**{table.title}**", "", *("| " + " | ".join(map(_cell, row)) + " |" for row in cells), ""]
+            lines += _markdown_table(table)
         for file, what in section.figures:
             lines += [f"![{what}]({file})", "", f"*{what}*", ""]
     return "\n".join(lines)
+
+
+def _markdown_table(table: Table) -> list[str]:
+    cells = [table.head, ("---", *("---:" for _ in table.head[1:])), *table.rows]
+    return [f"**{table.title}**", "", *("| " + " | ".join(map(_cell, row)) + " |" for row in cells), ""]
 
 
 def _cell(text: str) -> str:
@@ -109,11 +133,13 @@ def html(title: str, intro: str, sections: Sequence[Section], root: Path) -> str
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         '<meta name="color-scheme" content="light dark">',
         f"<title>{escape(title)}</title>", f"<style>{_STYLE}</style>", "</head>", "<body>",
-        f"<h1>{escape(title)}</h1>", f"<p>{escape(intro)}</p>",
+        f"<h1>{escape(title)}</h1>", f"<p>{escape(intro)}</p>", _html_table(overview(sections)),
     ]  # fmt: skip
     for section in sections:
         parts += [f"<h2>{escape(section.title)}</h2>", f"<p><cite>{escape(section.citation)}</cite></p>",
                   f'<p class="about">{escape(section.about)}</p>']  # fmt: skip
+        if section.remarks:
+            parts.append(f"<ul>{''.join(f'<li>{escape(remark)}</li>' for remark in section.remarks)}</ul>")
         parts += [_html_table(table) for table in section.all_tables()]
         for file, what in section.figures:
             data = base64.b64encode((root / file).read_bytes()).decode()
