@@ -79,7 +79,7 @@ def test_a_step_is_measured_once_for_the_same_data(tmp_path, monkeypatch):
     texts = []
     sections = everything.run(job, lambda name, text: texts.append((name, text)))
     assert [section.about for section in sections] == ["1", "2"]
-    assert texts == [("second", "begins"), ("second", "works")]
+    assert texts == [("second", "begins, about 1 min left"), ("second", "works, about 1 min left")]
     assert "A step" in (tmp_path / "out" / "report.html").read_text()
     (data / "more.txt").write_text("more")
     everything.run(job)
@@ -107,3 +107,13 @@ def test_data_are_known_by_their_form(tmp_path):
     assert job.captioned("crowdflower_judgments.tsv").name == "d"
     assert job.folders("labels.csv") == []
     assert everything.Job(None, False, tmp_path).captioned() is None
+
+
+def test_what_is_left_follows_the_pace():
+    pace = everything.Pace(["letor", "rlr", "car"])
+    letor, rlr, car = (everything.MINUTES[name] for name in ("letor", "rlr", "car"))
+    pace.begin("letor", 100.0)
+    assert pace.left(101.0) == pytest.approx(letor - 1 + rlr + car)
+    pace.begin("rlr", 100.0 + 2 * letor)  # twice as slow as told
+    assert pace.left(100.0 + 2 * letor) == pytest.approx(2 * (rlr + car))
+    assert pace.left(1e6) == pytest.approx(2 * car)
