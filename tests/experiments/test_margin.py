@@ -1,13 +1,17 @@
-"""The experiments of margin-based rank learning, on generated data and on words of captions."""
+"""The experiments of margin-based rank learning, on generated data, words of captions, and films."""
 
 import json
+from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from rankloom.cli import main
+from rankloom.collection import Collection
 from rankloom.experiments.papers import margin as paper
+from rankloom.experiments.papers.margin_films import filmed
 from rankloom.rankers import make_ranker
 
 
@@ -81,3 +85,18 @@ def test_command(tmp_path):
     measured = json.loads(file.read_text())
     assert {*measured["per_query"]} == {*measured["pooled"]} == {*paper.METHODS}
     assert measured["queries"] == 2
+
+
+@pytest.mark.slow
+def test_films_are_drawn_once_and_their_shots_are_known(tmp_path):
+    with pytest.raises(ValueError, match="2 films are too few"):
+        filmed(tmp_path, n_films=2)
+    films = {path: path.stat().st_mtime_ns for path in (tmp_path / "films").glob("*.mp4")}
+    assert len(films) == 2
+    with Collection(tmp_path / "films.rankloom") as collection:
+        items = collection.items()
+    shots = {"a_day_at_the_coast": 4, "winter_journey": 3}
+    assert Counter(Path(item.path).stem for item in items) == shots
+    with pytest.raises(ValueError, match="2 films are too few"):
+        filmed(tmp_path, n_films=2)
+    assert all(path.stat().st_mtime_ns == made for path, made in films.items())

@@ -29,6 +29,7 @@ from rankloom.experiments.papers import (
 from rankloom.experiments.papers.cascade_concepts import concepts_of
 from rankloom.experiments.papers.flickr8k import read_flickr8k, visual_vectors
 from rankloom.experiments.papers.margin_captions import IMAGES, TABLE, captioned
+from rankloom.experiments.papers.margin_films import filmed
 from rankloom.experiments.papers.report import Figures, Section, html, markdown
 from rankloom.model_selection.selection import Fold, compare_folds, query_folds, read_folds
 
@@ -115,7 +116,11 @@ def rlr(job: Job, say: Say) -> list[Section]:
         data = margin.generated(6, 300) if job.quick else margin.generated()
     else:
         data = captioned(folder, job.photos(), n_queries=QUERIES, preset="full", progress=_telling(say))
-    return [sections.margin_section(margin.run(data, progress=say))]
+    parts = [sections.margin_section(margin.run(data, progress=say))]
+    if not job.quick:
+        films = filmed(job.out / "films", progress=_telling(say))
+        parts.append(sections.margin_section(margin.run(films, progress=say)))
+    return parts
 
 
 def car(job: Job, say: Say) -> list[Section]:

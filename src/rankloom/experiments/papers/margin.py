@@ -8,13 +8,14 @@ of a collection, or generated. The report shows whether the shapes appear.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import islice, product
 from time import process_time
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from rankloom.core import FloatArray, IntArray, RankingData
@@ -50,6 +51,7 @@ SPEEDUP = 10.0  # of RLR against F-RLR, in the paper
 METHODS = {"F-RLR": "frlr", "RLR": "rlr", "LR": "lr", "NB": "nb", "SVM": "ranksvm", "RankBoost": "rankboost"}
 METRICS = ("AP", "P@10", "P@30", "P@100")
 Progress = Callable[[str], None]
+Phi = Callable[[str, IntArray], FloatArray]  # of all items, for a word and rows of items that are shown with it
 
 
 @dataclass(frozen=True)
@@ -218,7 +220,7 @@ def generated(n_queries: int = 20, n_items: int = 800, random_state: int = 0) ->
 
 
 def caption_queries(
-    hidden: Sequence[Iterable[str]], phi: Callable[[str, IntArray], FloatArray], *, n_queries: int = 25,
+    hidden: Sequence[Iterable[str]], phi: Phi, *, n_queries: int = 25,
     least: int = 20, examples: int = 2, random_state: int = 0, progress: Progress = lambda step: None,
 ) -> Multimodal:  # fmt: skip
     """Queries by words of captions that no feature sees: relevant are items of which most of these captions say it.
@@ -239,24 +241,51 @@ def caption_queries(
     wanted = sorted((word for word, count in counts.items() if count >= 2 * least + examples),
                     key=lambda word: (abs(np.log(counts[word] / (0.03 * len(said)))), word))  # fmt: skip
     part = random.random(len(said)) < 0.5
-    blocks: dict[bool, list[tuple[FloatArray, FloatArray, list[str]]]] = {True: [], False: []}
-    for word in wanted:
-        relevant = np.array([word in words for words in said])
-        shown = np.sort(random.choice(np.flatnonzero(relevant & part), examples, replace=False))
-        rest = np.ones(len(said), dtype=bool)
+    relevant = ((word, np.array([word in words for words in said])) for word in wanted)
+    found = shown_queries(relevant, phi, part, least=least, examples=examples, random=random, progress=progress)
+    blocks = [*islice(found, n_queries)]
+    if not blocks:
+        raise ValueError(f"no word of the captions has {least} relevant items in each half of the collection")
+    return joined("words of captions", blocks)
+
+
+Block = dict[bool, tuple[FloatArray, FloatArray, list[str]]]  # rows, grades and queries of each part
+
+
+def shown_queries(
+    relevant: Iterable[tuple[str, NDArray[np.bool_]]], phi: Phi, part: NDArray[np.bool_], *, least: int,
+    examples: int, random: np.random.Generator, progress: Progress = lambda step: None,
+) -> Iterator[Block]:  # fmt: skip
+    """Words that are asked together with relevant items, whose rows then count in neither part.
+
+    Parameters
+    ----------
+    relevant : words, with the items that are relevant for each.
+    phi : as of `caption_queries`.
+    part : which items are of the development part.
+    least : relevant items that a word must have in each part, others are left out.
+    examples : how many items are shown.
+    random : chooses them, from the development part.
+    progress : called with each word.
+    """
+    for word, right in relevant:
+        candidates = np.flatnonzero(right & part)
+        if len(candidates) < examples:
+            continue
+        shown = np.sort(random.choice(candidates, examples, replace=False))
+        rest = np.ones(len(part), dtype=bool)
         rest[shown] = False
         sides = {side: np.flatnonzero(rest & (part == side)) for side in (True, False)}
-        if min(int(relevant[rows].sum()) for rows in sides.values()) < least:
+        if min(int(right[rows].sum()) for rows in sides.values()) < least:
             continue
         progress(word)
         values = phi(word, shown)
-        for side, rows in sides.items():
-            blocks[side].append((values[rows], relevant[rows].astype(np.float64), [word] * len(rows)))
-        if len(blocks[True]) == n_queries:
-            break
-    if not blocks[True]:
-        raise ValueError(f"no word of the captions has {least} relevant items in each half of the collection")
-    return Multimodal("words of captions", *(_stacked(blocks[side]) for side in (True, False)))
+        yield {side: (values[rows], right[rows].astype(np.float64), [word] * len(rows)) for side, rows in sides.items()}
+
+
+def joined(name: str, blocks: Sequence[Block]) -> Multimodal:
+    """All queries, the development part first."""
+    return Multimodal(name, *(_stacked([block[side] for block in blocks]) for side in (True, False)))
 
 
 def _said(captions: Iterable[str]) -> set[str]:

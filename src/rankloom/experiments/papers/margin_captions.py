@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from rankloom.collection import Captions, Collection, index
+from rankloom.collection import Captions, Collection, Item, index
 from rankloom.collection.query import Example, Query
 from rankloom.core import FloatArray, IntArray
 from rankloom.engine import Engine
-from rankloom.experiments.papers.margin import Multimodal, caption_queries
+from rankloom.experiments.papers.margin import Multimodal, Phi, caption_queries
 
 TABLE, IMAGES = "captions.tsv", "images"
 
@@ -60,13 +60,20 @@ def captioned(
             ocr=False, speech=False, progress=progress,
         )  # fmt: skip
         items = collection.items()
-        engine = Engine(collection)
         hidden = [captions.get(os.path.basename(item.path), ["", ""])[1:] for item in items]
-        rows = np.array([item.id - 1 for item in items])
+        return caption_queries(
+            hidden, shown_phi(collection, items), n_queries=n_queries, random_state=random_state,
+            progress=lambda word: progress(0, 0, word),
+        )  # fmt: skip
 
-        def phi(word: str, shown: IntArray) -> FloatArray:
-            examples = tuple(Example(item=int(rows[place]) + 1) for place in shown)
-            return np.asarray(np.asarray(engine.features(Query(word, examples)))[rows], dtype=np.float64)
 
-        return caption_queries(hidden, phi, n_queries=n_queries, random_state=random_state,
-                               progress=lambda word: progress(0, 0, word))  # fmt: skip
+def shown_phi(collection: Collection, items: Sequence[Item]) -> Phi:
+    """What all experts of a collection say of its items, for a word that is asked together with some of them."""
+    engine = Engine(collection)
+    rows = np.array([item.id - 1 for item in items])
+
+    def phi(word: str, shown: IntArray) -> FloatArray:
+        examples = tuple(Example(item=int(rows[place]) + 1) for place in shown)
+        return np.asarray(np.asarray(engine.features(Query(word, examples)))[rows], dtype=np.float64)
+
+    return phi
