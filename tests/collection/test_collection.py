@@ -326,13 +326,13 @@ def test_texts_that_are_left_out_are_told(collection, folder, tmp_path):
     assert sum(source == "caption" for _, source in collection.texts(1)) == 300
 
 
-def write_video(path):
-    """Two seconds in one shot."""
+def write_video(path, drawn=0):
+    """Two seconds in one shot, that get brighter; `drawn` is something to see."""
     with av.open(str(path), "w") as container:
         stream = container.add_stream("mpeg4", rate=10)
         stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
         for number in range(20):
-            image = np.full((48, 64, 3), 5 * number, np.uint8)
+            image = np.full((48, 64, 3), 5 * number, np.uint8) + np.uint8(drawn)
             container.mux(stream.encode(av.VideoFrame.from_ndarray(image, format="rgb24")))
         container.mux(stream.encode())
     return path
@@ -388,6 +388,17 @@ def test_visual_words_are_trained_once(collection, folder):
     index(collection, workers=0)
     again = next(one for one in collection.descriptors() if one.name == "sift_words")
     assert (again.version, again.rows) == (version, 9)
+
+
+def test_visual_words_of_videos_alone(tmp_path):
+    (tmp_path / "films").mkdir()
+    squares = np.kron(np.random.default_rng(0).integers(0, 2, (6, 8)), np.full((8, 8), 100))[:, :, None]
+    write_video(tmp_path / "films" / "film.mp4", squares)
+    (tmp_path / "films" / "broken.mp4").write_bytes(b"no video")
+    with Collection(tmp_path / "c", create=True) as collection:
+        index(collection, [tmp_path / "films"], workers=0, descriptors=["sift_words"])
+        assert next(one.rows for one in collection.descriptors() if one.name == "sift_words") == 1
+        assert [path for path, _ in collection.errors()] == [str(tmp_path / "films" / "broken.mp4")]
 
 
 @pytest.mark.slow

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from rankloom._io import make_folder, replaced
 from rankloom.collection.collection import Collection
 from rankloom.collection.decoding import readable_pictures
 from rankloom.collection.describing import DescriberSettings, resolve
 from rankloom.collection.readers import active_readers
-from rankloom.media import kind_of
+from rankloom.media import MediaError, kind_of, read_shots
 
 VOCABULARY_PICTURES = 400
+_SHOTS = 4  # of a video
 _VOCABULARY = "vocabulary.npy"
 
 
@@ -56,18 +62,32 @@ def settings_for(
 
 
 def _vocabulary(collection: Collection, new_files: Sequence[str], workers: int) -> str:
-    """The file of visual words; made from an even choice of the pictures when it is first needed."""
+    """The file of visual words; made when it is first needed."""
     path = collection.folder / _VOCABULARY
     if not path.is_file():
         from rankloom.descriptors import train_vocabulary
 
         rows = collection.db.execute("SELECT path FROM files ORDER BY path").fetchall()
-        pictures = [path for path in (*(row[0] for row in rows), *new_files) if kind_of(path) == "picture"]
-        sample = pictures[:: max(1, len(pictures) // VOCABULARY_PICTURES)][:VOCABULARY_PICTURES]
-        vocabulary = train_vocabulary(readable_pictures(sample, workers))
+        vocabulary = train_vocabulary(_sample([*(row[0] for row in rows), *new_files], workers))
         with replaced(path) as temporary:
             vocabulary.save(temporary)
     return str(path)
+
+
+def _sample(paths: Sequence[str], workers: int) -> Iterator[NDArray[np.uint8]]:
+    """An even choice of the pictures; where there are none, of the videos, by the first shots of each."""
+    pictures = [path for path in paths if kind_of(path) == "picture"]
+    if pictures:
+        yield from readable_pictures(_evenly(pictures, VOCABULARY_PICTURES), workers)
+        return
+    for path in _evenly([path for path in paths if kind_of(path) == "video"], VOCABULARY_PICTURES // _SHOTS):
+        with suppress(MediaError):  # indexing says why it cannot be read
+            for shot in islice(read_shots(path), _SHOTS):
+                yield from (frame.image for frame in shot.key_frames)
+
+
+def _evenly(paths: Sequence[str], most: int) -> Sequence[str]:
+    return paths[:: max(1, len(paths) // most)][:most]
 
 
 def add_encoder(

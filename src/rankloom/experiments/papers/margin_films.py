@@ -56,7 +56,7 @@ def filmed(
             progress(number, n_films, f"drawing {path.name}")
             write_film(path, films[name])
     with Collection(Path(work) / "films.rankloom", create=True) as collection:
-        index(collection, [folder], preset="fast", ocr=False, speech=False, progress=progress)
+        index(collection, [folder], preset="full", ocr=False, speech=False, progress=progress)
         items = collection.items()
         kinds = np.array([_kind(item, films[Path(item.path).stem]) for item in items])
         part_of = dict(zip(films, random.permutation(n_films) % 2 == 0, strict=True))
