@@ -20,15 +20,13 @@ from rankloom.experiments.papers import content_aware as car
 from rankloom.experiments.papers import content_aware_report as car_report
 from rankloom.experiments.papers import flickr8k
 from rankloom.experiments.papers.flickr8k import (
-    FEATURES,
-    CaptionIndex,
     caption_task,
     principal_components,
     read_flickr8k,
-    terms,
     visual_vectors,
     word_task,
 )
+from rankloom.experiments.papers.flickr8k_text import FEATURES, FINE, VIEWS, CaptionIndex, ManyViews, terms
 from rankloom.experiments.papers.sections import car_section
 from tests.data import SHARED, needs_shared
 
@@ -179,6 +177,35 @@ def test_expansion_finds_terms_of_the_same_texts():
     assert max(expansion.values()) == 1.0
     expanded = index.features(["dog"])[:, FEATURES.index("expanded")]
     assert expanded[4] > 0 == expanded[2] == expanded[3]  # a related text without the word, and unrelated ones
+
+
+def test_many_views_are_the_features_of_each_way_to_take_a_text_apart():
+    texts = ["Two dogs run on the beach", "A dog in the snow", "The boy has a red ball", "snow"]
+    many, query = ManyViews(texts), "dogs in the snow"
+    found = many.features(query, np.array([1, 3]))
+    assert found.shape == (2, len(many.names)) == (2, 22 + 6 * 43)
+    plain = CaptionIndex([terms(text) for text in texts]).features(terms(query), np.array([1, 3]))
+    np.testing.assert_array_equal(found[:, : len(FEATURES)], plain)
+    place = len(FEATURES)
+    for name, view in VIEWS.items():
+        expected = CaptionIndex([view(text) for text in texts], FINE).features(view(query), np.array([1, 3]))
+        np.testing.assert_array_equal(found[:, place : place + len(FINE.names)], expected, err_msg=name)
+        place += len(FINE.names)
+    assert VIEWS["letters"]("a dogged cat") == ["dog", "ogg", "gge", "ged", "cat"]
+    assert VIEWS["pairs"]("big dogs run") == ["big dog", "dog run"]
+
+
+def test_boosting_chooses_features_on_the_training_part(source):
+    task = word_task(source, np.random.RandomState(0), n_selected=20)
+    assert task.data.X.shape[1] == len(ManyViews.names)
+    split = car.split_queries(sorted(set(task.data.qid)), 5, 3, np.random.RandomState(0))
+    fold = car._Fold(task, split)
+    assert 1 <= fold.data.X.shape[1] <= 20
+    other = task.data.X.copy()
+    held = np.isin(task.data.qid, split.test)
+    other[held] = other[held][::-1]
+    again = car._Fold(replace(task, data=replace(task.data, X=other)), split)
+    np.testing.assert_array_equal(again.part("train").X, fold.part("train").X)
 
 
 def test_terms():

@@ -15,6 +15,7 @@ from rankloom.cli._output import progress
 @click.option("--runs", type=click.IntRange(min=1), help="Runs with new texts and splits; 4, or 1 with --quick.")
 @click.option("--train", type=click.IntRange(min=1), multiple=True, help="Training queries; may be repeated.")
 @click.option("--validation", type=click.IntRange(min=1), help="Queries of each of the two validation parts.")
+@click.option("--selected", is_flag=True, help="Also with 164 of 280 text features, chosen by boosting.")
 @click.option("--cache", type=click.Path(file_okay=False), help="Keep the vectors of the pictures there.")
 @click.option("--jobs", default=1, show_default=True, type=click.IntRange(min=1), help="Processes.")
 @click.option("--seed", default=0, show_default=True, help="Seed of texts and splits.")
@@ -26,6 +27,7 @@ def car(
     runs: int | None,
     train: tuple[int, ...],
     validation: int | None,
+    selected: bool,
     cache: str | None,
     jobs: int,
     seed: int,
@@ -48,10 +50,12 @@ def car(
     with progress(len(source.images), "describing") as advance:
         vectors = visual_vectors(source, cache, progress=advance)
     n_runs = runs or (1 if quick else 4)
-    with progress(len(paper.TASKS) * n_runs + 1, "ranking") as advance:
+    tasks = [task for task in paper.TASKS if selected or task != paper.SELECTED]
+    with progress(len(tasks) * n_runs + 1, "ranking") as advance:
         report = paper.run(
             source,
             vectors,
+            tasks=tasks,
             n_runs=n_runs,
             n_train=train or ((25,) if quick else (50, 100)),
             n_validation=validation or (20 if quick else 50),

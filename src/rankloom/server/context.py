@@ -191,8 +191,8 @@ class Context:
 
 
 def _example(model: ExampleModel) -> Example:
-    left_out = {"region": None} if model.region is None else {"region": tuple(model.region)}
-    return Example(**{**model.model_dump(), **left_out})
+    region = None if model.region is None else tuple(model.region)
+    return Example(**{**model.model_dump(), "region": region})
 
 
 def _hit_json(hit: SearchHit, shown: str, matched: MatchedModel | None) -> str:

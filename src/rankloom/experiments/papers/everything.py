@@ -133,6 +133,10 @@ def car(job: Job, say: Say) -> list[Section]:
     vectors = visual_vectors(source, job.out / "flickr8k-vectors", progress=say)
     small: dict[str, Any] = {"n_runs": 1, "n_train": (25,), "n_validation": 20, "n_queries": 100}
     report = content_aware.run(source, vectors, progress=say, **(small if job.quick else {"n_jobs": 2}))
+    if not job.quick:
+        tasks, sizes = (content_aware.SELECTED,), (50,)
+        many = content_aware.run(source, vectors, tasks=tasks, n_train=sizes, n_jobs=2, progress=say)
+        report.settings.update(many.settings)
     return [sections.car_section(report, job.draw("car", report, content_aware_plots.FIGURES))]
 
 
