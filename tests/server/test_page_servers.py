@@ -106,27 +106,22 @@ def test_two_collections_in_turn_on_one_port(opened, tmp_path):
     with Collection(second, create=True) as collection:
         index(collection, [tmp_path / "p"], preset="fast", workers=0)
         shown = [collection.thumbnail(item) for item in range(1, 5)]
-    served = Served(first, "--quiet")
-    page = opened("/?x=i1", address=served.address)
-    results(page)
-    port = served.port
-    served.stop()
+    with serving(first) as address:
+        page = opened("/?x=i1", address=address)
+        results(page)
     page.locator(".tile").nth(1).focus()
     page.keyboard.press("r")
     expect(page.locator("#banner")).to_contain_text("does not answer")
-    served = Served(second, "--quiet", port=port)
-    try:
+    with serving(second, port=int(address.rsplit(":", 1)[1])) as address:
         expect(page.locator("#banner")).to_be_hidden()
         expect(page.locator(".toast", has_text="another collection").first).to_be_visible()
-        later = opened("/?x=i1", context=page.context, address=served.address)
+        later = opened("/?x=i1", context=page.context, address=address)
         assert sorted(results(later)) == [1, 2, 3, 4]
         sources = "(tile) => [Number(tile.dataset.id), tile.querySelector('img').src]"
         read = "async (source) => [...new Uint8Array(await (await fetch(source)).arrayBuffer())]"
         for item, source in later.evaluate(f"[...document.querySelectorAll('.tile')].map({sources})"):
             assert bytes(later.evaluate(read, source)) == shown[item - 1]
         keep(later, "second-collection")
-    finally:
-        served.stop()
     with Collection(second) as collection:
         assert not collection.marks()
     page.complaints[:] = [one for one in page.complaints if "ERR_" not in one and "409" not in one]
