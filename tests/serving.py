@@ -79,11 +79,11 @@ def client(folder: Path, *, engine=Engine, headers=HEADER, **options):
 
 
 @contextmanager
-def listening(folder: Path, **options):
+def listening(folder: Path, *, port: int = 0, **options):
     """A server in a thread of this process, with real connections: uvicorn's object, and the port."""
     options.setdefault("limits", UNLIMITED)
     settings = ServerSettings(**options)
-    with Collection(folder) as collection, listen("127.0.0.1", 0) as place:
+    with Collection(folder) as collection, listen("127.0.0.1", port) as place:
         server = uvicorn.Server(uvicorn_config(create_app(Engine(collection), settings), settings))
         thread = threading.Thread(target=server.run, args=([place],))
         thread.start()

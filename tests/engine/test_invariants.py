@@ -368,8 +368,8 @@ def test_searching_and_marking_while_items_are_added(changing, tmp_path):
     for one in threads:
         one.start()
     try:
-        for number in range(30):
-            cv2.imwrite(str(tmp_path / f"{number}.png"), picture((8 * number, 60, 90), 7000 + number))
+        for number in range(12):
+            cv2.imwrite(str(tmp_path / f"{number}.png"), picture((20 * number, 60, 90), 7000 + number))
             index(changing, [tmp_path / f"{number}.png"], workers=0)
             engine.feedback(like(3), [Mark(1 + number, float(number % 2))], user="someone")
     finally:

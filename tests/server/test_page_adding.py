@@ -6,23 +6,14 @@ import pytest
 from PIL import Image
 
 from rankloom.demo import write_sample
-from tests.server.test_page import (  # noqa: F401
-    PHONE,
-    browser,
-    expect,
-    folder,
-    keep,
-    opened,
-    served,
-)
-from tests.server.test_page_organize import audit
+from tests.server.pages import PHONE, audit, expect, keep
 from tests.serving import Served
 
 pytestmark = pytest.mark.browser
 
 
 @pytest.mark.slow
-def test_fill_an_empty_collection(opened, tmp_path):  # noqa: F811
+def test_fill_an_empty_collection(opened, tmp_path):
     write_sample(tmp_path / "photos" / "2024", n_pictures=10, n_videos=0)
     (tmp_path / "photos" / "2023").mkdir()
     Image.new("RGB", (90, 60), "red").save(tmp_path / "photos" / "2023" / "red.png")

@@ -9,21 +9,8 @@ import httpx2 as httpx
 import pytest
 
 from rankloom.server.page import STATIC
-from tests.server.test_page import (  # noqa: F401
-    DESKTOP,
-    PHONE,
-    VIEWS,
-    browser,
-    expect,
-    folder,
-    keep,
-    opened,
-    results,
-    served,
-    until,
-)
-from tests.server.test_page_organize import audit
-from tests.serving import HEADER, copied, listening
+from tests.server.pages import DESKTOP, PHONE, VIEWS, audit, expect, keep, results, serving, still, until
+from tests.serving import HEADER, copied
 
 pytestmark = pytest.mark.browser
 ENGLISH = set(json.loads((STATIC / "messages" / "de.json").read_text(encoding="utf-8")))
@@ -45,7 +32,7 @@ def offers(page):
     return page.locator("#offers [role=option]")
 
 
-def test_the_box_offers_words_and_names(opened, served):  # noqa: F811
+def test_the_box_offers_words_and_names(opened, served):
     with httpx.Client(base_url=served.address, headers=HEADER) as web:
         assert web.post("/api/items/tags", json={"items": [1, 2], "add": ["Lighted Windows"]}).status_code == 200
     page = opened()
@@ -53,8 +40,12 @@ def test_the_box_offers_words_and_names(opened, served):  # noqa: F811
     assert page.locator("#offers").is_hidden()
     box.click()
     expect(offers(page)).to_have_text(re.compile("Ways to search"))  # there are no recent searches
-    page.keyboard.type("sea ligh")
+    page.keyboard.type("sea lig")
     expect(offers(page).first).to_have_text("light")
+    late, last = [], re.compile("/api/suggest.*ligh$")
+    page.route(last, lambda route: late.append(route))
+    with page.expect_request(last):
+        page.keyboard.type("h")
     assert box.get_attribute("aria-expanded") == "true"
     expect(page.get_by_role("group", name="Tags").get_by_role("option")).to_contain_text("Lighted Windows")
     page.keyboard.press("ArrowDown")
@@ -63,6 +54,12 @@ def test_the_box_offers_words_and_names(opened, served):  # noqa: F811
     expect(chosen).to_have_text("lighthouse")
     assert box.get_attribute("aria-activedescendant") == chosen.get_attribute("id")
     assert page.evaluate("document.activeElement.id") == "text"
+    with page.expect_response(last) as answer:
+        late[0].continue_()
+    answer.value.finished()
+    page.unroute(last)
+    page.wait_for_timeout(100)  # in which the list could be drawn again
+    expect(chosen).to_have_text("lighthouse")  # what somebody has reached stays, whatever comes late
     audit(page, "offers-light")
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile(re.escape("q=sea+lighthouse")))
@@ -114,7 +111,7 @@ def english(page):
     return {text for text in page.evaluate(SEEN) if text in ENGLISH} - SHARED
 
 
-def test_the_page_speaks_the_readers_language(opened):  # noqa: F811
+def test_the_page_speaks_the_readers_language(opened):
     page = opened("/?q=sea", locale="de-DE")
     results(page)
     assert page.evaluate("document.documentElement.lang") == "de"
@@ -151,7 +148,7 @@ def test_the_page_speaks_the_readers_language(opened):  # noqa: F811
     page.wait_for_selector("html[lang=de] body[data-ready]")
 
 
-def test_advanced_options_are_sent_and_kept(opened):  # noqa: F811
+def test_advanced_options_are_sent_and_kept(opened):
     page = opened("/?q=sea")
     before = results(page)
     bodies = []
@@ -189,12 +186,12 @@ def test_advanced_options_are_sent_and_kept(opened):  # noqa: F811
 
 
 @pytest.mark.parametrize("kind", ["desktop", "phone"])
-def test_the_demo_shows_around(opened, tmp_path, kind):  # noqa: F811
+def test_the_demo_shows_around(opened, tmp_path, kind):
     options = {"viewport": DESKTOP}
     if kind == "phone":
         options = {"viewport": PHONE, "has_touch": True, "is_mobile": True, "color_scheme": "dark"}
-    with listening(copied(tmp_path / "c"), demo=True) as (_, port):
-        page = opened(address=f"http://127.0.0.1:{port}", **options)
+    with serving(copied(tmp_path / "c"), demo=True) as address:
+        page = opened(address=address, **options)
         card = page.locator("#tour")
         expect(card).to_contain_text("1 of 3")
         page.wait_for_selector(".card img")
@@ -230,7 +227,7 @@ def test_the_demo_shows_around(opened, tmp_path, kind):  # noqa: F811
         expect(card).to_be_hidden()
 
 
-def test_it_starts_well(opened, browser, served):  # noqa: F811
+def test_it_starts_well(opened, browser, served):
     """The frame is painted before any script has come, nothing moves when results come, and little is loaded."""
     context = browser.new_context(viewport=DESKTOP)
     page = context.new_page()
@@ -261,7 +258,7 @@ def test_it_starts_well(opened, browser, served):  # noqa: F811
     assert page.locator(".skeleton").count() == 0
     assert page.evaluate("window.moved") < 0.02
     context.close()
-    page = opened()
+    page = opened(cached=False)
     results(page)
     loaded = page.evaluate(
         """[...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")]
@@ -301,7 +298,7 @@ SMALL = """() => [...document.querySelectorAll("button, select, input, a, summar
 MAIN = "#go, #text, #reorder, .offer"
 
 
-def test_it_fits_small_windows_fingers_and_large_letters(opened, served):  # noqa: F811
+def test_it_fits_small_windows_fingers_and_large_letters(opened, served):
     touch = {"has_touch": True, "is_mobile": True}
     page = opened("/?q=sea", viewport=PHONE, **touch)
     results(page)
@@ -325,7 +322,7 @@ def test_it_fits_small_windows_fingers_and_large_letters(opened, served):  # noq
         large.goto(f"{served.address}/?q=sea&tab={view}" if view != "search" else f"{served.address}/?q=sea")
         large.wait_for_load_state("networkidle")
         large.evaluate("document.documentElement.style.fontSize = '200%'")
-        large.wait_for_timeout(200)
+        still(large)
         keep(large, f"large-letters-{view}")
         assert large.evaluate("document.documentElement.scrollWidth") <= 1280, view
         cut = large.evaluate(

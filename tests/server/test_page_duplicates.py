@@ -6,22 +6,14 @@ import os
 
 import pytest
 
+from tests.server.pages import PHONE, audit, expect
 from tests.server.test_duplicates import make_doubled
-from tests.server.test_page import (  # noqa: F401
-    PHONE,
-    browser,
-    expect,
-    folder,
-    opened,
-    served,
-)
-from tests.server.test_page_organize import audit
 from tests.serving import Served
 
 pytestmark = pytest.mark.browser
 
 
-def test_keep_one_and_move_the_other(opened, tmp_path):  # noqa: F811
+def test_keep_one_and_move_the_other(opened, tmp_path):
     root = make_doubled(tmp_path)
     home = {"HOME": str(root), "XDG_DATA_HOME": str(root)}
     server = Served(root / "c", "--quiet", env=home)

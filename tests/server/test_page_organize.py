@@ -11,44 +11,16 @@ import pytest
 from PIL import Image
 
 from tests.archives import write_rows
-from tests.server.test_page import (  # noqa: F401
-    DESKTOP,
-    PHONE,
-    browser,
-    expect,
-    folder,
-    keep,
-    opened,
-    results,
-    served,
-    until,
-)
-from tests.serving import Served
+from tests.server.pages import PHONE, ask, audit, expect, keep, results, serving, until
 
 pytestmark = pytest.mark.browser
-RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-
-
-def audit(page, *names):
-    """The page has no violation; keeps a screenshot of each of its states."""
-    from axe_playwright_python.sync_playwright import Axe
-
-    for name in names:
-        keep(page, name)
-    answer = Axe().run(page, options={"runOnly": RULES, "resultTypes": ["violations"]})
-    found = [(one["id"], [node["html"][:200] for node in one["nodes"][:3]]) for one in answer.response["violations"]]
-    assert not found, f"{names}: {found}"
 
 
 def selected(page):
     return page.evaluate("[...document.querySelectorAll('.tile.is-selected')].map((tile) => Number(tile.dataset.id))")
 
 
-def ask(page, path):
-    return page.evaluate("async (path) => (await fetch(path)).json()", path)
-
-
-def test_browse_months_folders_and_orders(opened):  # noqa: F811
+def test_browse_months_folders_and_orders(opened):
     page = opened()
     found = results(page)
     whole = ask(page, "/api/browse?k=1000")
@@ -107,15 +79,14 @@ def test_browse_months_folders_and_orders(opened):  # noqa: F811
 
 
 @pytest.mark.slow
-def test_a_large_collection_scrolls_in_bounded_steps(opened, tmp_path):  # noqa: F811
+def test_a_large_collection_scrolls_in_bounded_steps(opened, tmp_path):
     file = io.BytesIO()
     Image.linear_gradient("L").convert("RGB").resize((96, 72)).save(file, "JPEG")
     place = write_rows(
         tmp_path / "c", 20_000, thumbnail=file.getvalue(), dates=lambda n: f"{2000 + n * 7 % 20}-{1 + n % 12:02}-01"
     )
-    large = Served(place, "--quiet")
-    try:
-        page = opened(address=large.address)
+    with serving(place) as address:
+        page = opened(address=address)
         results(page)
         height = page.evaluate("document.querySelector('#results').clientHeight")
         asked = []
@@ -157,13 +128,11 @@ def test_a_large_collection_scrolls_in_bounded_steps(opened, tmp_path):  # noqa:
         page.keyboard.press("Escape")
         until(page, "history.state === null")  # closing the viewer goes back a step
         page.goto("about:blank")
-    finally:
-        large.stop()
     page.complaints.clear()  # there are no files
 
 
-def test_select_many(opened):  # noqa: F811
-    page = opened("/?q=sea", accept_downloads=True)
+def test_select_many(opened):
+    page = opened("/?q=sea")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     found = results(page)
     tiles = page.locator(".tile")
@@ -239,7 +208,7 @@ def test_select_many(opened):  # noqa: F811
     audit(page, "filters-light")
 
 
-def test_notes_are_written_where_they_are_read(opened):  # noqa: F811
+def test_notes_are_written_where_they_are_read(opened):
     page = opened(color_scheme="dark")
     found = results(page)
     page.locator(".tile").nth(3).click()
@@ -261,6 +230,7 @@ def test_notes_are_written_where_they_are_read(opened):  # noqa: F811
     expect(caption).to_have_value("Quixotic windmill")
     page.locator("#viewer .shut").click()
     expect(page.locator(".tile").nth(3).locator(".stars-badge")).to_have_text("★★★★★")
+    expect(page.locator(".tile").nth(3)).to_be_focused()
     page.fill("#text", "quixotic mancha")
     page.keyboard.press("Enter")
     page.wait_for_url("**q=quixotic**")
@@ -273,7 +243,7 @@ def test_notes_are_written_where_they_are_read(opened):  # noqa: F811
     assert notes == {"caption": "Quixotic windmill", "tags": [], "stars": 5, "hidden": False}
 
 
-def test_albums_by_hand_and_living(opened):  # noqa: F811
+def test_albums_by_hand_and_living(opened):
     page = opened(color_scheme="dark")
     found = results(page)
     for number in (0, 2, 5):
@@ -329,7 +299,7 @@ def test_albums_by_hand_and_living(opened):  # noqa: F811
     until(page, f"![...document.querySelectorAll('.suggested-members img')].some((one) => one.src === '{offered[0]}')")
 
 
-def test_a_finger_that_is_held_selects(opened, served):  # noqa: F811
+def test_a_finger_that_is_held_selects(opened, served):
     page = opened(viewport=PHONE, is_mobile=True, has_touch=True, device_scale_factor=2)
     found = results(page)
     page.wait_for_selector(".card img")

@@ -7,19 +7,8 @@ import re
 import pytest
 
 from rankloom.collection import Collection
-from tests.server.test_page import (  # noqa: F401
-    PHONE,
-    browser,
-    expect,
-    folder,
-    keep,
-    opened,
-    results,
-    served,
-    until,
-)
-from tests.server.test_page_organize import ask, audit
-from tests.serving import Served, copied
+from tests.server.pages import PHONE, ask, audit, expect, keep, results, serving, until
+from tests.serving import copied
 
 pytestmark = pytest.mark.browser
 PLACES = [(48.8577, 2.295)] * 5 + [(48.2, 16.4)] * 2 + [(-33.86, 151.21)] * 4 + [(-18.1, 178.4), (-16.8, -179.9)]
@@ -40,10 +29,9 @@ def sizes(page):
     return page.evaluate("[...document.querySelectorAll('.marker')].map((one) => Number(one.textContent || 1))")
 
 
-def test_places(opened, tmp_path):  # noqa: F811
-    server = Served(traveled(tmp_path / "c"), "--quiet")
-    try:
-        page = opened("/?tab=places", address=server.address)
+def test_places(opened, tmp_path):
+    with serving(traveled(tmp_path / "c")) as address:
+        page = opened("/?tab=places", address=address)
         until(page, "document.querySelectorAll('.marker').length > 0")
         total = ask(page, "/api/places")["total"]
         expect(page.locator(".places [role=status]")).to_contain_text(f"{total} of ")
@@ -88,7 +76,7 @@ def test_places(opened, tmp_path):  # noqa: F811
         expect(page.locator("#view-search")).to_be_visible()
         expect(page.locator(".status")).to_contain_text(re.compile("^1[123] items"))  # without the edges
         # A phone in the dark: the list has the same groups.
-        phone = opened("/?tab=places", address=server.address, viewport=PHONE, color_scheme="dark", has_touch=True)
+        phone = opened("/?tab=places", address=address, viewport=PHONE, color_scheme="dark", has_touch=True)
         until(phone, "document.querySelectorAll('.marker').length > 0")
         assert phone.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
         audit(phone, "places-phone-dark")
@@ -96,11 +84,9 @@ def test_places(opened, tmp_path):  # noqa: F811
         expect(phone.locator(".status")).to_contain_text("7 items")
         for seen in (page, phone):
             seen.close()
-    finally:
-        assert server.stop() == 0
 
 
-def test_an_empty_map_says_what_to_do(opened):  # noqa: F811
+def test_an_empty_map_says_what_to_do(opened):
     page = opened("/?tab=places")
     expect(page.locator("#view-places")).to_contain_text("No item says where it was taken")
     expect(page.locator("#view-places").get_by_role("button", name="Look for changes")).to_be_visible()

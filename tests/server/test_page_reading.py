@@ -6,15 +6,13 @@ import io
 import shutil
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from PIL import Image
 
 from rankloom.collection import Collection
 from rankloom.media import ocr, speech
 from tests.building import built
 from tests.collection.test_reading import make
-from tests.server.test_page import DESKTOP, PHONE, browser, expect, keep, opened, results, until  # noqa: F401
-from tests.serving import Served
+from tests.server.pages import DESKTOP, PHONE, audit, expect, results, serving, until
 
 pytestmark = [
     pytest.mark.browser,
@@ -23,19 +21,17 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory, browser):  # noqa: F811
-    folder = shutil.copytree(built("read", make) / "c", tmp_path_factory.mktemp("read") / "c")
-    with Collection(folder) as collection, collection.transaction() as db:  # a face that nobody has to draw
+def folder(tmp_path_factory):
+    place = shutil.copytree(built("read", make) / "c", tmp_path_factory.mktemp("read") / "c")
+    with Collection(place) as collection, collection.transaction() as db:  # a face that nobody has to draw
         db.execute(
             "INSERT INTO boxes (item, kind, \"left\", top, width, height, score) VALUES (1, 'face', .5, .5, .2, .3, .9)"
         )
-    found = Served(folder, "--quiet", "--profiles")
-    yield found
-    assert found.stop() == 0
+    return place
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_text_and_faces_are_shown_on_demand(opened, size):  # noqa: F811
+def test_text_and_faces_are_shown_on_demand(opened, size):
     page = opened("/?q=harbour", viewport=size)
     results(page)
     assert "Text in it: “Harbour Road”" in page.locator(".tile").first.inner_text()
@@ -58,15 +54,14 @@ def test_text_and_faces_are_shown_on_demand(opened, size):  # noqa: F811
     }"""
     until(page, "document.querySelector('.stage img').complete")
     assert page.evaluate(places) == pytest.approx([0.5, 0.2], abs=0.02)
-    assert Axe().run(page).violations_count == 0
-    keep(page, f"boxes-{size['width']}")
+    audit(page, f"boxes-{size['width']}")
     page.keyboard.press("t")
     page.keyboard.press("f")
     expect(page.locator(".boxes")).to_have_count(0)
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_a_line_of_speech_plays_the_video_from_there(opened, size):  # noqa: F811
+def test_a_line_of_speech_plays_the_video_from_there(opened, size):
     page = opened("/?q=tried", viewport=size)
     results(page)
     page.locator(".tile").first.focus()
@@ -80,8 +75,7 @@ def test_a_line_of_speech_plays_the_video_from_there(opened, size):  # noqa: F81
     under = page.evaluate("[...document.querySelectorAll('.shot')].map((shot) => shot.querySelectorAll('.cue').length)")
     said = [max(place for place, start in enumerate(starts) if start <= cue["start"] + 0.05) for cue in item["speech"]]
     assert under == [said.count(place) for place in range(len(starts))]
-    assert Axe().run(page).violations_count == 0
-    keep(page, f"speech-{size['width']}")
+    audit(page, f"speech-{size['width']}")
     last = lines.last
     start = page.evaluate(
         "fetch('/api/items/4').then((answer) => answer.json()).then((item) => item.speech.at(-1).start)"
@@ -92,7 +86,7 @@ def test_a_line_of_speech_plays_the_video_from_there(opened, size):  # noqa: F81
     assert page.evaluate("document.querySelector('video').muted") is False
 
 
-def test_why_here_says_what_was_read(opened):  # noqa: F811
+def test_why_here_says_what_was_read(opened):
     page = opened("/?q=harbour")
     results(page)
     page.locator(".tile").first.focus()
@@ -104,7 +98,7 @@ class TestPeople:
     """The tab Collection, where groups of faces are named, merged and split."""
 
     @pytest.fixture
-    def served(self, tmp_path, browser):  # noqa: F811
+    def people(self, tmp_path):
         folder = shutil.copytree(built("read", make) / "c", tmp_path / "c")
         jpeg = io.BytesIO()
         Image.new("RGB", (112, 112), (200, 150, 120)).save(jpeg, "JPEG")
@@ -115,17 +109,15 @@ class TestPeople:
                 columns = 'item, kind, "left", top, width, height, score, number'
                 db.execute(f"INSERT INTO boxes ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", box)
                 db.execute("INSERT INTO known_faces VALUES (?, ?, ?, ?)", (number, bytes(256), jpeg.getvalue(), person))
-        found = Served(folder, "--quiet")
-        yield found
-        assert found.stop() == 0
+        with serving(folder) as address:
+            yield address
 
-    def test_name_merge_split_and_search(self, opened):  # noqa: F811
-        page = opened("/?tab=collection")
+    def test_name_merge_split_and_search(self, opened, people):
+        page = opened("/?tab=collection", address=people)
         groups = page.locator(".person")
         expect(groups).to_have_count(3)
         until(page, "[...document.querySelectorAll('.person img')].every((face) => face.complete && face.naturalWidth)")
-        assert Axe().run(page).violations_count == 0
-        keep(page, "people")
+        audit(page, "people")
         page.get_by_label("Name of Person 2").fill("Harbour Master")
         page.keyboard.press("Enter")
         expect(page.get_by_role("button", name="Search for Harbour Master")).to_be_visible()

@@ -11,23 +11,10 @@ import time
 
 import numpy as np
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from PIL import Image
 
 from rankloom.collection import Collection, index
-from tests.server.test_page import (  # noqa: F401
-    DESKTOP,
-    PHONE,
-    browser,
-    drop,
-    expect,
-    folder,
-    keep,
-    opened,
-    results,
-    served,
-    until,
-)
+from tests.server.pages import DESKTOP, PHONE, audit, drop, expect, keep, results, until
 from tests.serving import Served
 
 pytestmark = pytest.mark.browser
@@ -40,7 +27,7 @@ PLACE = """() => {
 
 
 @pytest.fixture
-def large(tmp_path, browser):  # noqa: F811
+def large(tmp_path, browser):
     """A server of a large JPEG and of a TIFF, which no browser shows, on a machine with a file manager."""
     pictures, programs = tmp_path / "my pictures", tmp_path / "bin"
     pictures.mkdir()
@@ -69,7 +56,7 @@ def open_result(page, place=0):
     until(page, "document.querySelector('.pane img, .pane video') !== null")
 
 
-def test_closer_looks_and_the_file_of_a_picture(opened, large):  # noqa: F811
+def test_closer_looks_and_the_file_of_a_picture(opened, large):
     found, pictures, shown = large
     page = opened("/?q=harbour+noon", address=found.address, permissions=["clipboard-read", "clipboard-write"])
     open_result(page)
@@ -168,7 +155,7 @@ class Hand:
             self.touch("End", at=begin + 0.03)
 
 
-def test_fingers_on_a_phone(opened):  # noqa: F811
+def test_fingers_on_a_phone(opened):
     page = opened("/?q=sea&x=i5", viewport=PHONE, is_mobile=True, has_touch=True, device_scale_factor=2)
     open_result(page)
     hand, label = Hand(page), page.locator("#viewer")
@@ -194,7 +181,7 @@ def test_fingers_on_a_phone(opened):  # noqa: F811
     expect(page.locator(".tile").first).to_be_visible()
 
 
-def test_search_with_a_part(opened):  # noqa: F811
+def test_search_with_a_part(opened):
     page = opened("/?q=sea")
     open_result(page)
     found = int(page.locator(".pane img").get_attribute("data-item"))
@@ -210,8 +197,7 @@ def test_search_with_a_part(opened):  # noqa: F811
     expect(page.locator("#live")).to_contain_text("of the width")
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("Shift+ArrowDown")
-    assert Axe().run(page).violations_count == 0
-    keep(page, "part-light")
+    audit(page, "part-light")
     search.click()
     page.wait_for_url(f"**/?x=i{found}.*")
     region = [int(value) for value in re.search(r"x=i\d+\.([\d.]+)", page.url)[1].split(".")]
@@ -252,7 +238,7 @@ def test_search_with_a_part(opened):  # noqa: F811
     expect(page.locator("#viewer")).to_be_visible()
 
 
-def test_search_with_a_part_of_a_frame(opened):  # noqa: F811
+def test_search_with_a_part_of_a_frame(opened):
     page = opened("/?x=i1&kind=shot")
     open_result(page)
     video = "document.querySelector('#viewer video')"
@@ -267,7 +253,7 @@ def test_search_with_a_part_of_a_frame(opened):  # noqa: F811
     expect(page.get_by_role("img", name="your picture")).to_be_visible()
 
 
-def test_what_the_experts_say(opened):  # noqa: F811
+def test_what_the_experts_say(opened):
     page = opened("/?q=sea&x=i5")
     open_result(page)
     page.keyboard.press("g")
@@ -288,8 +274,7 @@ def test_what_the_experts_say(opened):  # noqa: F811
     for size in (DESKTOP, PHONE):
         page.set_viewport_size(size)
         groups.last.scroll_into_view_if_needed()
-        assert Axe().run(page).violations_count == 0
-        keep(page, f"standing-{size['width']}")
+        audit(page, f"standing-{size['width']}")
     page.keyboard.press("ArrowRight")  # it stays open from one result to the next
     until(page, f"document.querySelector('.pane img')?.dataset.item !== '{item}'")
     expect(groups.first).to_be_visible()
@@ -297,7 +282,7 @@ def test_what_the_experts_say(opened):  # noqa: F811
     expect(groups).to_have_count(0)
 
 
-def test_labels_of_a_long_curve_do_not_overlap(opened):  # noqa: F811
+def test_labels_of_a_long_curve_do_not_overlap(opened):
     page = opened()
     points = [{"query": {"text": "sea"}, "marks": 5, "start": 0.5, "learned": 0.3 + i / 3000} for i in range(1000)]
     page.route("**/api/curve", lambda route: route.fulfill(body=json.dumps(points), content_type="application/json"))

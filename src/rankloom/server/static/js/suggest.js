@@ -149,6 +149,7 @@ export class Suggest {
 
   /** Make a choice the current one; none below 0. @param {number} number */
   mark(number) {
+    this.forget(); // a list in which somebody moves stays as it is
     this.list.querySelector("[aria-selected=true]")?.setAttribute("aria-selected", "false");
     this.current = number;
     const option = this.list.querySelector(`#offer-${number}`);
@@ -165,9 +166,14 @@ export class Suggest {
     choice?.run();
   }
 
-  close() {
-    this.asked += 1; // what is on its way comes too late
+  /** What is on its way comes too late. */
+  forget() {
+    this.asked += 1;
     clearTimeout(this.timer);
+  }
+
+  close() {
+    this.forget();
     this.list.hidden = true;
     this.input.setAttribute("aria-expanded", "false");
     this.input.removeAttribute("aria-activedescendant");
