@@ -97,9 +97,16 @@ def car_section(report: content_aware_report.CarReport, figures: Figures = ()) -
         )
     )
     about = "Data: Flickr8k, single words and judged captions; the paper's web pictures are not public."
-    return Section(
-        "Content-aware ranking", paper.CITATION, about, tuple(paper.findings(report)), tuple(tables), figures
-    )
+    findings = tuple(paper.findings(report))
+    remarks = () if all(finding.holds in (None, True) for finding in findings) else (_WHY_NOT_CAR,)
+    return Section("Content-aware ranking", paper.CITATION, about, findings, tuple(tables), figures, remarks)
+
+
+_WHY_NOT_CAR = (
+    "Pictures help where they know more than the text: single words with a graph of the semantic descriptor. A graph "
+    "of classical descriptors, as the paper had, joins pictures of the same colours and shapes, which on Flickr8k says "
+    "little of what is in them; and the text of a picture that was judged for a whole caption says most of it already."
+)
 
 
 def cascade_section(report: cascade.CascadeReport, what: str, figures: Figures = ()) -> Section:
