@@ -251,6 +251,7 @@ def test_ten_thousand_results_stay_smooth(opened):
             "total": 10_000,
             "literal": 10_000,
             "cutoff": 300,
+            "orders": ["score"],
             "likely": None,
             "diffused": False,
             "marks": 0,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rankloom.engine import Engine, Explanation, Results, SearchHit
     from rankloom.engine.sorting import Order
 
-ORDERS = ("score", "newest", "oldest", "name")
+ORDERS = ("score", "newest", "oldest", "name", "uncertain")
 
 
 @click.command()

@@ -121,6 +121,14 @@ class Engine:
         with self._weights.searches.running():
             return (self._pipeline.listed if query.lists else self._pipeline.search)(query, k, options)
 
+    def uncertain(self, query: Query, n: int = 20, options: SearchOptions = _DEFAULT) -> Results:
+        """The n items whose standing is most doubtful: nearest to where right and wrong meet, by the marks of the query
+        or, without any, at the suggested end of its results. ValueError where nothing says where that is."""
+        if query.lists:
+            raise ValueError("nothing is in doubt in a list: give words or an example")
+        with self._weights.searches.running():
+            return self._pipeline.uncertain(query, n, options)
+
     def explain(self, query: Query, items: Sequence[int], options: SearchOptions = _DEFAULT) -> list[Explanation]:
         """What each expert, mark, neighbor and reranker added to the scores of items: parts that sum to each of them.
 

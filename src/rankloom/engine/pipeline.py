@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,10 +31,23 @@ from rankloom.engine.results import Results, SearchHit
 from rankloom.engine.scoring import BaseScores, Request, Scoring
 from rankloom.engine.similarity import Distances, Similarities
 from rankloom.engine.snapshot import Snapshot, SnapshotSource
+from rankloom.engine.uncertainty import UNKNOWN, Border, find_border, most_uncertain
 from rankloom.engine.view import View, for_query
 from rankloom.engine.weights import WeightSource
 
 _ITEMS = 20_000  # whose files are remembered
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """A search before its results are shown: its scores, the items that may be results, the first of them in order,
+    after which of them the rest is probably not it, and where right and wrong meet."""
+
+    ranking: Ranking
+    allowed: NDArray[np.bool_]
+    arranged: Arranged
+    cutoff: int | None
+    border: Border | None
 
 
 class Pipeline:
@@ -133,22 +147,41 @@ class Pipeline:
 
     def search(self, query: Query, k: int, options: SearchOptions) -> Results:
         """The best k items."""
+        found = self._found(query, options.offset + k, options)
+        return self._results(found, found.arranged.order[options.offset : options.offset + k], options)
+
+    def uncertain(self, query: Query, n: int, options: SearchOptions) -> Results:
+        """The n items whose standing is most doubtful, the most doubtful first."""
+        found = self._found(query, n, options)
+        if found.border is None:
+            raise ValueError(UNKNOWN)
+        rows = most_uncertain(found.ranking, found.border, found.allowed, n)
+        if options.collapse:
+            rows, _ = self.arrangement.collapse(rows, found.ranking.view.snapshot)
+        return replace(self._results(found, rows, options), total=len(rows), cutoff=None, likely=None)
+
+    def _found(self, query: Query, n: int, options: SearchOptions) -> _Found:
+        """The scores of a search and its first n items."""
         view = self.view()
         ranking = self.rank(view, query, options)
         allowed = self.allowed(ranking)
-        if np.count_nonzero(allowed) < options.offset + k and not ranking.complete:
+        if np.count_nonzero(allowed) < n and not ranking.complete:
             ranking = self.rank(view, query, options, exact=True)  # so far down nothing was looked at
             allowed = self.allowed(ranking)
-        arranged = self.arrangement.arrange(ranking, allowed, options, max(options.offset + k, LOOKED_AT))
+        arranged = self.arrangement.arrange(ranking, allowed, options, max(n, LOOKED_AT))
         order, plain = arranged.order, options.method == "experts" and not options.diversity
         cutoff = suggest_cutoff(order, arranged.others, arranged.n_results, ranking) if plain else None
-        likely = None if cutoff is None else count_likely(arranged.total[order[:cutoff]])
-        literal = ranking.literal if query.text.strip() else None
+        return _Found(ranking, allowed, arranged, cutoff, find_border(ranking, order, cutoff))
+
+    def _results(self, found: _Found, shown: IntArray, options: SearchOptions) -> Results:
+        """Some rows of a search as its results."""
+        ranking, arranged, cutoff = found.ranking, found.arranged, found.cutoff
+        likely = None if cutoff is None else count_likely(arranged.total[arranged.order[:cutoff]])
+        literal = ranking.literal if ranking.encoded.query.text.strip() else None
         grades, others = ranking.judgements.grades, arranged.others
-        shown = order[options.offset : options.offset + k]
-        found = self.hits(ranking.view.snapshot, shown, options.offset, arranged.scores)
+        hits = self.hits(ranking.view.snapshot, shown, options.offset, arranged.scores)
         if options.explain or grades or others or literal is not None:
-            found = [
+            hits = [
                 hit._replace(
                     why=arranged.why(hit.id - 1) if options.explain else None,
                     mark=grades.get(hit.id),
@@ -156,14 +189,14 @@ class Pipeline:
                     literal=None if literal is None else bool(literal[hit.id - 1]),
                     contradicted=hit.id in ranking.contradicted,
                 )
-                for hit in found
+                for hit in hits
             ]
         diffused, learning = ranking.diffused is not None, ranking.view.learning
-        n_literal = None if literal is None else int(literal[allowed].sum())
-        marks = ranking.judgements.n_marks
+        n_literal = None if literal is None else int(literal[found.allowed].sum())
         return Results(
-            tuple(found), arranged.n_results, cutoff, diffused, marks,
+            tuple(hits), arranged.n_results, cutoff, diffused, ranking.judgements.n_marks,
             learning=learning, literal=n_literal, likely=likely, contradicted=len(ranking.contradicted),
+            bordered=found.border is not None,
         )  # fmt: skip
 
     def hits(

@@ -51,6 +51,7 @@ class Results(Sequence[SearchHit]):
     likely : about how many of them are what was looked for; None where nothing can be said.
     literal : how many of the matching items have words of the query in their texts or tags; None without words.
     contradicted : how many marks of this query the others contradict.
+    bordered : whether something says where right and wrong meet, so that items can be ordered by doubt.
     """
 
     hits: tuple[SearchHit, ...]
@@ -63,6 +64,7 @@ class Results(Sequence[SearchHit]):
     literal: int | None = None
     likely: int | None = None
     contradicted: int = 0
+    bordered: bool = False
 
     def __len__(self) -> int:
         return len(self.hits)

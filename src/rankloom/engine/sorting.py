@@ -1,4 +1,4 @@
-"""Results in another order than by score: by date or by name."""
+"""Results in another order than by score: by date, by name, or the most doubtful first."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from rankloom.collection.browsing import dates_of, natural
 from rankloom.collection.query import Query
 from rankloom.engine.engine import Engine
 from rankloom.engine.options import SearchOptions
-from rankloom.engine.results import Results
+from rankloom.engine.results import Results, SearchHit
 
-Order = Literal["score", "newest", "oldest", "name"]
+Order = Literal["score", "newest", "oldest", "name", "uncertain"]
 ORDERS: tuple[Order, ...] = get_args(Order)
 BEST = 200  # results that are put into another order, where nothing says how many are what was looked for
 
@@ -21,7 +21,7 @@ def sorted_search(engine: Engine, query: Query, k: int, options: SearchOptions, 
     """The best k items, or the best results of a search in another order.
 
     Every item has some score, so that only those before the suggested end of the list, or the best `BEST`, are put into
-    another order.
+    another order. The most doubtful ones are found on both sides of that end, or of what marks call right and wrong.
 
     Parameters
     ----------
@@ -33,6 +33,9 @@ def sorted_search(engine: Engine, query: Query, k: int, options: SearchOptions, 
     if order == "score":
         return engine.search(query, k, options)
     whole = replace(options, offset=0)
+    if order == "uncertain":
+        results = engine.uncertain(query, BEST, whole)
+        return _page(results, [*results], k, options)
     results = engine.search(query, BEST, whole)
     if results.cutoff is not None and results.cutoff > len(results):
         results = engine.search(query, results.cutoff, whole)
@@ -42,10 +45,20 @@ def sorted_search(engine: Engine, query: Query, k: int, options: SearchOptions, 
     else:
         dates = dates_of(engine.collection, [hit.id for hit in hits])
         hits.sort(key=lambda hit: (dates.get(hit.id, ""), hit.id), reverse=order == "newest")
+    return _page(results, hits, k, options)
+
+
+def _page(results: Results, hits: list[SearchHit], k: int, options: SearchOptions) -> Results:
+    """A page of the hits of a search that are put into another order."""
     ranked = [hit._replace(rank=rank) for rank, hit in enumerate(hits, 1)]
     shown = tuple(ranked[options.offset : options.offset + k])
     literal = None if results.literal is None else sum(bool(hit.literal) for hit in hits)
     return replace(results, hits=shown, total=len(hits), cutoff=None, likely=None, literal=literal)
+
+
+def orders_of(results: Results) -> list[Order]:
+    """The orders that the results of a search can have."""
+    return [order for order in ORDERS if order != "uncertain" or results.bordered]
 
 
 def suggested_members(engine: Engine, album: Album, n: int, user: str = "") -> Results:

@@ -210,6 +210,7 @@ class SearchResponse(BaseModel):
     contradicted: int
     learning: bool
     literal: int | None
+    orders: list[Order] = Field(description="Those that these results can have.")
     did_you_mean: str | None = Field(None, description="The words of the query as the collection spells them.")
     seconds: float
     hits: list[HitModel]

@@ -19,7 +19,7 @@ const hit = (id, rank, mark = null) => ({
 
 /** @param {number[]} ids @param {number} total @returns {Answer} */
 const answer = (ids, total = ids.length) => ({
-  total, cutoff: null, likely: null, diffused: false, learning: false, literal: null,
+  total, cutoff: null, likely: null, diffused: false, learning: false, literal: null, orders: [],
   did_you_mean: null, marks: 0, seconds: 0.01,
   hits: ids.map((id, i) => hit(id, i + 1)),
 });

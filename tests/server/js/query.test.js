@@ -15,6 +15,7 @@ const ADDRESSES = [
   "/?q=sea&text=1&plain=1&tab=models",
   "/?stars=4&tag=my+garden&album=12&hidden=1&sort=oldest",
   "/?q=sea&marked=0&sort=name",
+  "/?q=sea&sort=uncertain",
   "/?x=i3.100.200.500.1000&x=i3&x=pabc-1_2.0.0.500.500%7E-2",
 ];
 

@@ -14,7 +14,7 @@ from rankloom.collection.query import Query
 from rankloom.collection.vocabulary import CollectionWords
 from rankloom.engine import Results, SearchOptions
 from rankloom.engine.online_weights import load_rankers
-from rankloom.engine.sorting import sorted_search
+from rankloom.engine.sorting import orders_of, sorted_search
 from rankloom.engine.spelling import did_you_mean
 from rankloom.engine.standing import standing
 from rankloom.server.context import Context
@@ -96,6 +96,7 @@ def _answer(context: Context, results: Results, text: str, meant: str | None, be
         "contradicted": results.contradicted,
         "learning": results.learning,
         "literal": results.literal,
+        "orders": orders_of(results),
         "did_you_mean": meant,
         "seconds": perf_counter() - began,
     }

@@ -47,6 +47,7 @@ export class Browse {
     const seconds = (performance.now() - began) / 1000;
     const answer = {
       total, cutoff: null, likely: null, diffused: false, learning: false, literal: null, marks: 0, seconds,
+      orders: [],
       did_you_mean: null, hits: found[0].hits,
     };
     return { answer, groups, hits };

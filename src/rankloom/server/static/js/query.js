@@ -20,7 +20,7 @@ const FILTERS = [
   ["marked", "marked", flag], ["hidden", "hidden", flag],
 ];
 /** @type {Sort[]} */
-const SORTS = ["newest", "oldest", "name"];
+const SORTS = ["newest", "oldest", "name", "uncertain"];
 
 /** @returns {Query} */
 export const empty = () => ({ text: "", text_weight: 1, examples: [], concept: null, filters: {} });

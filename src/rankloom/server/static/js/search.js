@@ -132,16 +132,16 @@ export class Search {
   }
 
   /**
-   * Change the query, and search. Ranked results and lists have orders of their own.
+   * Change the query, and search. Ranked results and lists have orders of their own; what is uncertain in one
+   * search need not be known of another.
    * @param {Partial<Query>} patch
    * @param {{ plain?: boolean, sort?: Sort, options?: Options }} [choice]
    */
   change(patch, { plain = this.store.state.plain, options = this.store.state.options, sort } = {}) {
     const { query: before, sort: kept } = this.store.state;
     const query = { ...before, ...patch };
-    this.store.update({
-      query, plain, options, sort: sort ?? (isList(query) === isList(before) ? kept : ""),
-    });
+    const stays = isList(query) === isList(before) && kept !== "uncertain";
+    this.store.update({ query, plain, options, sort: sort ?? (stays ? kept : "") });
     return this.run();
   }
 

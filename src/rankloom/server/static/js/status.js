@@ -8,7 +8,10 @@ import { isEmpty, isList } from "./query.js";
 /** @import { State, Store } from "./types.js" */
 
 /** @type {Record<string, string>} */
-const ORDERS = { newest: t("newest first"), oldest: t("oldest first"), name: t("by name") };
+const ORDERS = {
+  newest: t("newest first"), oldest: t("oldest first"), name: t("by name"),
+  uncertain: t("most uncertain first"),
+};
 
 /**
  * The line above the results, the title of the window, and the signs that a search is under way.

@@ -43,6 +43,8 @@ const RANKED = [
   ["", t("Best first")], ["newest", t("Newest first")],
   ["oldest", t("Oldest first")], ["name", t("By name")],
 ];
+/** @type {[Sort, string][]} */
+const DOUBTED = [...RANKED, ["uncertain", t("Most uncertain first")]];
 
 /**
  * The order of the results; ranked ones have other orders than lists.
@@ -54,9 +56,10 @@ export function sortChoice(store, change) {
   select.addEventListener("change", () => change(/** @type {Sort} */ (select.value)));
   /** @type {[Sort, string][]} */
   let shown = [];
-  store.watch(["asked"], ({ query, sort }) => {
+  store.watch(["asked", "answer"], ({ query, sort, answer }) => {
     const lists = query.filters.album ? ALBUMS : LISTS;
-    const wanted = isList(query) ? lists : RANKED;
+    const doubted = sort === "uncertain" || answer?.orders.includes("uncertain");
+    const wanted = isList(query) ? lists : doubted ? DOUBTED : RANKED;
     if (wanted !== shown) put(select, wanted.map(([value, text]) => option(value, text)));
     shown = wanted;
     select.value = sort;

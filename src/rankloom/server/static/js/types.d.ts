@@ -62,7 +62,7 @@ export interface Hit {
 export interface Group { month: string; size: number }
 
 /** How results are ordered: "" as is usual, by score or the newest first. */
-export type Sort = "" | "newest" | "oldest" | "name";
+export type Sort = "" | "newest" | "oldest" | "name" | "uncertain";
 
 export interface Matched { source: string; text: string }
 
@@ -73,6 +73,8 @@ export interface Answer {
   diffused: boolean;
   learning: boolean;
   literal: number | null;
+  /** Those that these results can have. */
+  orders: string[];
   /** The words as the collection spells them, where some are nowhere. */
   did_you_mean: string | null;
   marks: number;
