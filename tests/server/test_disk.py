@@ -107,11 +107,11 @@ def test_health_tells_of_damage(own_folder):
             file.write(b"\xff" * (size - 4096))
         for connection in web.app.state.context.collection._connections:
             connection.execute("PRAGMA cache_size = 0")  # what was read is not remembered
-        assert "rankloom verify" in refused(web.get("/api/items/1"), 503)
+        assert "rankloom repair" in refused(web.get("/api/items/1"), 503)
         health = web.get("/api/health")
         assert health.status_code == 503
         assert health.json()["status"] == DAMAGED
-        assert "rankloom verify" in health.json()["error"]
+        assert "rankloom repair" in health.json()["error"]
 
 
 def test_a_commit_that_fails_ends_the_transaction(tmp_path):

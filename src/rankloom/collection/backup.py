@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+import sqlite3
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -44,6 +45,31 @@ def backups(folder: Path) -> list[Backup]:
             at = datetime.strptime(match[1], _STAMP).replace(tzinfo=UTC)
             copies.append(Backup(path, at, match[2], path.stat().st_size))
     return sorted(copies, key=lambda copy: copy.at, reverse=True)
+
+
+_COUNTED = {
+    "items": "items", "marks": "qrels WHERE undone IS NULL", "albums": "albums", "stars": "ratings",
+    "captions": "texts WHERE source = 'owner'", "tags": "texts WHERE source = 'owner_tag'", "concepts": "concepts",
+    "searches": "saved", "models": "models",
+}  # fmt: skip
+
+
+def counts_of(db: sqlite3.Connection) -> dict[str, int]:
+    """How many items, marks, albums and so on a database holds; of tables that it does not know, none."""
+    known = {name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+    return {
+        what: int(db.execute(f"SELECT count(*) FROM {rows}").fetchone()[0]) if rows.split()[0] in known else 0
+        for what, rows in _COUNTED.items()
+    }
+
+
+def counts_in(copy: Backup) -> dict[str, int]:
+    """The same of a backup, of which nothing is changed."""
+    try:
+        with closing(sqlite3.connect(f"{copy.path.as_uri()}?immutable=1", uri=True)) as db:
+            return counts_of(db)
+    except DATABASE_ERRORS:
+        raise ValueError(f"the backup {copy.path.name} cannot be read; choose another") from None
 
 
 def back_up(folder: Path, kind: str = "manual", *, now: datetime | None = None) -> Path:

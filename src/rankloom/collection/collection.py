@@ -109,7 +109,10 @@ class Collection:
         self._guard, self._writing = threading.Lock(), threading.Lock()
         self._before_close: list[weakref.WeakMethod[Callable[[], None]]] = []
         self._lock: int | None = None
-        self._changed = False
+        self._changed = self._let_go = False
+        self._open(create=create)
+
+    def _open(self, *, create: bool = False) -> None:
         check_files(self.folder, create=create)
         self.read_only = only_readable(self.folder / DATABASE)
         if not self.read_only:
@@ -129,6 +132,8 @@ class Collection:
         """The database connection of this thread."""
         connection: sqlite3.Connection | None = getattr(self._local, "db", None)
         if connection is None:
+            if self._let_go:
+                raise ValueError(f"{self.folder} is being repaired or restored; wait until that has ended")
             try:
                 connection = self._local.db = connect(self.folder / DATABASE)
             except DATABASE_ERRORS as error:
@@ -152,6 +157,20 @@ class Collection:
                 os.close(self._lock)
                 self._lock = None
         self._local = threading.local()
+
+    @contextmanager
+    def let_go(self) -> Iterator[None]:
+        """Close it while its database is repaired or replaced, then open it again, whatever happened.
+
+        No other thread may use it meanwhile; one that tries gets an error.
+        """
+        self.close()
+        self._let_go = True
+        try:
+            yield
+        finally:
+            self._let_go = False
+            self._open()
 
     def before_close(self, method: Callable[[], None]) -> None:
         """Call a method when the collection is about to be closed, if its object is still there."""

@@ -61,6 +61,14 @@ def counters(collection: Collection) -> Counters:
     return Counters(**dict(collection.db.execute("SELECT name, value FROM counters").fetchall()))
 
 
+def count_on(collection: Collection, before: Counters) -> None:
+    """Let the counters go on from beyond others: after its database was replaced, nothing read before is taken for
+    what is there now."""
+    with collection.transaction() as db:
+        rows = [(value + 1, name) for name, value in before._asdict().items()]
+        db.executemany("UPDATE counters SET value = max(value, ?) + 1 WHERE name = ?", rows)
+
+
 def state_of(collection: Collection) -> State:
     """The state of a collection now; to be read in one transaction with what it stands for."""
     db, n_items = collection.db, len(collection)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,6 +18,11 @@ from rankloom.collection.item_records import record_files
 from rankloom.experts.compact import CompactVectors, row_bytes
 
 _ROWS = 10_000  # that are read at once
+Progress = Callable[[int, int, str], None]
+
+
+def _silent(done: int, total: int, text: str) -> None:
+    pass
 
 
 @dataclass
@@ -36,7 +41,9 @@ class VerifyReport:
         return len(self.problems) == self.repaired
 
 
-def verify(collection: Collection, *, repair: bool = False, workers: int | None = None) -> VerifyReport:
+def verify(
+    collection: Collection, *, repair: bool = False, workers: int | None = None, progress: Progress = _silent
+) -> VerifyReport:
     """Check the database and every block of vectors and thumbnails; on request compute damaged ones again.
 
     A damaged database is repaired by `rankloom.collection.repair`, while nobody has the collection open.
@@ -46,6 +53,7 @@ def verify(collection: Collection, *, repair: bool = False, workers: int | None 
     collection : what to check.
     repair : describe the files of damaged blocks again and write what they hold.
     workers : processes for that; None for one a core.
+    progress : called with the number of blocks checked, of all, and the file of the last.
     """
     report = VerifyReport()
     for problem in database_problems(collection.db, collection.folder):
@@ -58,7 +66,7 @@ def verify(collection: Collection, *, repair: bool = False, workers: int | None 
     unknown = unknown_items(collection)
     if unknown:
         report.problems.append(f"{len(unknown):,} items lack their description; rankloom repair describes them again")
-    blocks = [*damaged_blocks(collection, report)]
+    blocks = [*damaged_blocks(collection, report, progress=progress)]
     if repair and blocks:
         from rankloom.collection.repair import compute_again
 
@@ -114,7 +122,11 @@ def _without_holes(path: Path) -> int:
 
 
 def damaged_blocks(
-    collection: Collection, report: VerifyReport, whole: Mapping[str, int] | None = None
+    collection: Collection,
+    report: VerifyReport,
+    whole: Mapping[str, int] | None = None,
+    *,
+    progress: Progress = _silent,
 ) -> Iterator[DamagedBlock]:
     """Every block whose bytes do not have their checksum; what is seen goes into the report.
 
@@ -123,11 +135,14 @@ def damaged_blocks(
     collection : of which.
     report : gets what is wrong.
     whole : only these files, and so many of their first bytes need not be checked; None checks all.
+    progress : called after each block.
     """
     known, records = _known_files(collection), record_files(collection)
     widths = {vector_file(row.name, row.version): row_bytes(row.dimension) for row in collection.descriptors()}
     query = "SELECT file, start, bytes, crc FROM blocks ORDER BY file, start"
-    for file, start, size, crc in collection.db.execute(query).fetchall():
+    rows = collection.db.execute(query).fetchall()
+    for number, (file, start, size, crc) in enumerate(rows):
+        progress(number, len(rows), file)
         if whole is not None and (file not in whole or start + size <= whole[file]):
             continue
         report.blocks += 1

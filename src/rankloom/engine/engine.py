@@ -85,7 +85,12 @@ class Engine:
         self, collection: Collection, weights: Mapping[str, float] | None = None, *, index: Index | str | None = None
     ):
         self.collection = collection
-        self._pipeline = Pipeline(collection, weights, index)
+        self._given = weights, index
+        self.reopen()
+
+    def reopen(self) -> None:
+        """Forget all that was read, as the database was replaced; to be called while nobody searches or marks."""
+        self._pipeline = Pipeline(self.collection, *self._given)
         self._encoder, self._weights = self._pipeline.encoder, self._pipeline.weights
 
     # Searching -------------------------------------------------------------------------------------------------------

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Container, Sequence
-from contextlib import suppress
+from collections.abc import Container, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -225,16 +225,30 @@ class Follower:
     def __init__(self, indexing: Indexing, collection: Collection, jobs: Jobs):
         self._indexing, self._collection, self._jobs = indexing, collection, jobs
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._follow, name="watch", daemon=True)
+        self._thread: threading.Thread | None = None
 
     def start(self) -> None:
         """Begin to watch."""
+        self._stop.clear()
+        self._thread = threading.Thread(target=self._follow, name="watch", daemon=True)
         self._thread.start()
+
+    @contextmanager
+    def resting(self) -> Iterator[None]:
+        """Let go of the collection meanwhile; changes of that time are seen when files change next, or looked for."""
+        watching = self._thread is not None
+        self.close()
+        try:
+            yield
+        finally:
+            if watching:
+                self.start()
 
     def close(self) -> None:
         """End it; the jobs must be closed before."""
         self._stop.set()
-        self._thread.join(30)
+        if self._thread is not None:
+            self._thread.join(30)
 
     def _follow(self) -> None:
         try:

@@ -28,6 +28,7 @@ from rankloom.server.page import Page
 from rankloom.server.routes import ROUTES
 from rankloom.server.schemas import ErrorBody
 from rankloom.server.settings import ServerSettings
+from rankloom.server.upkeep import Upkeep
 from rankloom.server.work import Work
 
 BACKUP_SECONDS = 3600.0  # between two looks at whether today has a backup
@@ -59,14 +60,15 @@ def create_app(engine: Engine, settings: ServerSettings | None = None) -> FastAP
     )  # fmt: skip
     jobs = Jobs(hidden)
     indexing, catalogue, atlas = Indexing(engine, jobs), Catalogue(engine.collection), Atlas(engine.collection)
-    context = Context(engine, settings, work, health, jobs, indexing, collection, hidden, catalogue, atlas)
+    follower = Follower(indexing, engine.collection, jobs) if settings.watch else None
+    upkeep = Upkeep(engine, jobs, work, health, indexing, follower)
+    context = Context(engine, settings, work, health, jobs, indexing, upkeep, collection, hidden, catalogue, atlas)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         if not settings.read_only and not engine.graph_ready:
             context.jobs.start("neighbours", lambda progress: _done(engine.refresh(progress)))
         backups = None if settings.read_only else asyncio.create_task(_daily_backups(context.collection))
-        follower = Follower(indexing, engine.collection, jobs) if settings.watch else None
         if follower is not None:
             follower.start()
         yield

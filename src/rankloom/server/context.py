@@ -26,6 +26,7 @@ from rankloom.server.jobs import Jobs
 from rankloom.server.metrics import Metrics
 from rankloom.server.schemas import Contribution, ExampleModel, FiltersModel, HitModel, MatchedModel, QueryModel
 from rankloom.server.settings import ServerSettings
+from rankloom.server.upkeep import Upkeep
 from rankloom.server.work import Work
 
 _SHOWN = 20_000  # items of which is remembered what is shown
@@ -41,6 +42,7 @@ class Context:
     health: Health
     jobs: Jobs
     indexing: Indexing
+    upkeep: Upkeep
     id: str  # of the collection
     hidden: tuple[str, ...]  # folders of this machine that errors may name, but not to clients
     catalogue: Catalogue

@@ -12,7 +12,7 @@ from rankloom.collection import Collection, DamagedCollection
 OK, DISK_FULL, DAMAGED = "ok", "disk full", "damaged"
 REASONS = {
     DISK_FULL: "the disk of the server is full, so nothing can be stored; make room there, then try again",
-    DAMAGED: "the collection is damaged; on the server, run: rankloom verify",
+    DAMAGED: "the collection is damaged; repair it in the tab Collection or, on the server, with: rankloom repair",
 }
 LEAST_FREE = 2_000_000  # bytes; a mark needs a few thousand
 
@@ -46,9 +46,13 @@ class Health:
         self._status = OK
 
     def failed(self, status: str) -> None:
-        """Remember what went wrong; damage stays until the server is started again, after a repair."""
+        """Remember what went wrong; damage stays until a repair, or until the server is started again."""
         if self._status != DAMAGED:
             self._status = status
+
+    def repaired(self) -> None:
+        """The database was repaired or replaced."""
+        self._status = OK
 
     def wrote(self) -> None:
         """Something was stored: the disk is not full, or no more."""

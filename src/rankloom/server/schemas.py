@@ -274,7 +274,7 @@ class ExportRequest(_Arranged):
     what: Literal["results", "items", "marks"] = "results"
     format: Literal["json", "csv", "trec"] = "json"
     query: QueryModel | None = None
-    items: list[ItemId] = Field(default_factory=list, max_length=MOST)
+    items: list[ItemId] | None = Field(None, max_length=MOST, description="All unless given.")
     k: int = Field(1000, ge=1, le=MOST)
 
 
@@ -345,6 +345,19 @@ class CancelRequest(StrictModel):
     """The job to end: the one that runs or, by its place, one that waits."""
 
     waiting: int | None = Field(None, ge=0, le=1000)
+
+
+class RestoreRequest(StrictModel):
+    """The backup to go back to, as /api/upkeep names it."""
+
+    backup: str = Field(min_length=1, max_length=100)
+    merge: bool = Field(True, description="Keep what came since then: marks, captions, albums, items.")
+
+
+class ProfileRequest(StrictModel):
+    """A profile of this browser, as /api/session names it; none begins a new one."""
+
+    profile: str | None = Field(None, max_length=32, pattern=r"^[0-9a-f]+$")
 
 
 class TokenRequest(StrictModel):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+import time
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import Any, ParamSpec, TypeVar
 
 from rankloom.server.errors import Refused
@@ -15,6 +17,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 UPLOADS, TRAININGS = 64, 16  # that may wait
 PATIENCE = 0.25  # seconds that a write waits for searches that came before it
+DRAIN_SECONDS = 60.0  # that those who are at work may take before somebody is alone
+_LOOK_SECONDS = 0.02
 
 
 class _Queue:
@@ -30,13 +34,18 @@ class _Queue:
     def __init__(self, what: str, threads: int, waiting: int | None = None):
         self.what, self.most = what, None if waiting is None else threads + waiting
         self._pool, self._threads = ThreadPoolExecutor(threads, what), threads
-        self._came = self._went = 0  # only touched by the event loop, as what follows
+        self._came = self._went = 0  # only changed by the event loop, as what follows
+        self._guard = threading.Lock()
+        self._closed: str | None = None
         self._turns: deque[tuple[int, asyncio.Future[None]]] = deque()
 
     async def run(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        if self.most is not None and self._came - self._went >= self.most:
-            raise Refused(503, f"too many {self.what} are waiting; try again in a moment", retry_after=1)
-        self._came += 1
+        with self._guard:
+            if self._closed is not None:
+                raise Refused(503, self._closed, retry_after=2)
+            if self.most is not None and self._came - self._went >= self.most:
+                raise Refused(503, f"too many {self.what} are waiting; try again in a moment", retry_after=1)
+            self._came += 1
         try:
             return await asyncio.get_running_loop().run_in_executor(self._pool, lambda: function(*args, **kwargs))
         except RuntimeError as error:
@@ -49,6 +58,16 @@ class _Queue:
                 turn = self._turns.popleft()[1]
                 if not turn.done():
                     turn.set_result(None)
+
+    def shut(self, why: str | None) -> None:
+        """Refuse what comes from now on, and say why; None lets it in again."""
+        with self._guard:
+            self._closed = why
+
+    @property
+    def busy(self) -> bool:
+        """Whether something runs or waits."""
+        return self._came != self._went
 
     def submit(self, function: Callable[[], object]) -> None:
         """Run something for which nobody waits."""
@@ -86,7 +105,35 @@ class Work:
         self._uploads = _Queue("uploads", 2, UPLOADS)
         self._trainings = _Queue("trainings", 1, TRAININGS)
         self._reads = _Queue("reads", 4)
+        self._queues = (self._searches, self._writes, self._uploads, self._trainings, self._reads)
         self._begun: set[Callable[[], object]] = set()
+        self.shut = False
+
+    @contextmanager
+    def alone(self, why: str, seconds: float = DRAIN_SECONDS) -> Iterator[None]:
+        """Let what runs come to its end, and be alone then: whatever comes meanwhile is refused with 503.
+
+        To be called by a thread of its own.
+
+        Parameters
+        ----------
+        why : the refusal says.
+        seconds : after which one who is still at work makes this an error.
+        """
+        self.shut = True
+        try:
+            for queue in self._queues:
+                queue.shut(why)
+            end = time.monotonic() + seconds
+            while any(queue.busy for queue in self._queues):
+                if time.monotonic() > end:
+                    raise ValueError("others are still at work, so nothing was done; try again in a moment")
+                time.sleep(_LOOK_SECONDS)
+            yield
+        finally:
+            for queue in self._queues:
+                queue.shut(None)
+            self.shut = False
 
     def once(self, function: Callable[[], object]) -> None:
         """Run something in the background, if it is the first time; trainings wait for it."""

@@ -25,6 +25,7 @@ from rankloom.server.routes.places import place_routes
 from rankloom.server.routes.saved import saved_routes
 from rankloom.server.routes.search import search_routes
 from rankloom.server.routes.session import session_routes
+from rankloom.server.routes.upkeep import upkeep_routes
 from rankloom.server.routes.weights import weight_routes
 
 __all__ = ["ROUTES"]
@@ -48,5 +49,6 @@ ROUTES: tuple[Callable[[Context], APIRouter], ...] = (
     adding_routes,
     place_routes,
     duplicate_routes,
+    upkeep_routes,
     session_routes,
 )

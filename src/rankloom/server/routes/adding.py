@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
@@ -41,13 +42,16 @@ def adding_routes(context: Context) -> APIRouter:
     @router.get("/work")
     async def state() -> dict[str, Any]:
         """The long job that runs, those that wait for it, how the last ones ended, and how many items there are."""
-        return await work.read(_state, context, items)
+        if not work.shut:
+            with suppress(Refused):  # it was shut just now
+                return await work.read(_state, context, items)
+        return _closed_state(context, items)
 
     @router.post("/work/pause")
     async def pause() -> dict[str, Any]:
         """Let the job rest: nothing is described until it goes on."""
         jobs.pause()
-        return await work.read(_state, context, items)
+        return await state()
 
     @router.post("/work/resume")
     async def resume() -> dict[str, Any]:
@@ -56,7 +60,7 @@ def adding_routes(context: Context) -> APIRouter:
             await work.read(indexing.go_on)
         else:
             jobs.resume()
-        return await work.read(_state, context, items)
+        return await state()
 
     @router.post("/work/cancel")
     async def cancel(asked: CancelRequest) -> dict[str, Any]:
@@ -68,7 +72,7 @@ def adding_routes(context: Context) -> APIRouter:
             await work.read(indexing.forget)
         else:
             jobs.cancel(asked.waiting)
-        return await work.read(_state, context, items)
+        return await state()
 
     return router
 
@@ -80,6 +84,11 @@ class _Items:
         self._context = context
         self._counted: tuple[tuple[int, int], int] = ((-1, -1), 0)
 
+    @property
+    def last(self) -> int:
+        """How many there were when somebody asked last."""
+        return self._counted[1]
+
     def current(self) -> int:
         now = counters(self._context.collection)
         if self._counted[0] != (now.files, now.organizing):
@@ -90,8 +99,15 @@ class _Items:
 def _state(context: Context, items: _Items) -> dict[str, Any]:
     job = context.jobs.current
     running = None if job is None else {**vars(job), "failed": errors_since(context.collection, job.started)}
+    unfinished = job is None and bool(context.indexing.unfinished)
+    return {**_closed_state(context, items), "job": running, "items": items.current(), "unfinished": unfinished}
+
+
+def _closed_state(context: Context, items: _Items) -> dict[str, Any]:
+    """What can be told while the server has let go of the collection."""
+    job = context.jobs.current
     return {
-        "job": running, "waiting": [vars(waiting) for waiting in context.jobs.waiting()],
-        "jobs": [vars(last) for last in context.jobs.last()], "items": items.current(),
-        "unfinished": job is None and bool(context.indexing.unfinished), "watching": context.settings.watch,
+        "job": None if job is None else vars(job), "waiting": [vars(waiting) for waiting in context.jobs.waiting()],
+        "jobs": [vars(last) for last in context.jobs.last()], "items": items.last,
+        "unfinished": False, "watching": context.settings.watch,
     }  # fmt: skip

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Request, Response
 from rankloom.collection.export import MARK_COLUMNS, csv_text, mark_rows, trec_qrels
 from rankloom.collection.marks import judgements
 from rankloom.collection.organizing import notes_of
+from rankloom.collection.query import Filters
 from rankloom.core import Hit
 from rankloom.datasets.trec import qid_to_trec, run_text
 from rankloom.server.context import Context
@@ -56,12 +57,14 @@ def _results_file(context: Context, asked: ExportRequest, user: str) -> str:
 
 
 def _items_file(context: Context, asked: ExportRequest, _: str) -> str:
-    """Items as they were given, without what only a search says of them."""
-    details = context.details(asked.items)
-    notes = notes_of(context.collection, asked.items)
+    """Items as they were given, or all, without what only a search says of them."""
+    everything = context.catalogue.listing(Filters(), "newest").items if asked.items is None else ()
+    items = [*map(int, everything)] if asked.items is None else asked.items
+    details = context.details(items)
+    notes = notes_of(context.collection, items)
     rows = [
         {**details[item], "tags": ", ".join(notes[item].tags if item in notes else ())}
-        for item in dict.fromkeys(asked.items) if item in details
+        for item in dict.fromkeys(items) if item in details
     ]  # fmt: skip
     if asked.format == "csv":
         return csv_text(rows, [*rows[0]] if rows else [])

@@ -41,7 +41,7 @@ import { Viewer } from "./viewer.js";
 import { Why } from "./why.js";
 import { Work } from "./work.js";
 
-/** @import { Hit, Item, Query, Region, Session } from "./types.js" */
+/** @import { Hit, Item, Job, Query, Region, Session } from "./types.js" */
 
 const SETTLED = 150; // milliseconds until a walk over the results counts as ended
 
@@ -93,7 +93,7 @@ export class App {
       search: (text) => { this.showTab(); this.search.ask({ text }); }, reorder: () => this.reorder(),
       why: () => this.whyFirst(), experts: () => this.panel.show("experts"),
     });
-    this.help = new Help(session, { tour: () => { this.showTab(); this.tour.start(); } });
+    this.help = new Help(session, api, { tour: () => { this.showTab(); this.tour.start(); } });
     this.makeBox();
     this.makeTools();
     makePill(this.store, {
@@ -105,7 +105,7 @@ export class App {
       show: (within) => { this.showTab(); this.search.filter("within", within); },
     });
     new News({ store: this.store, work: this.work, refresh });
-    sayEnds(this.work, () => this.workEnded());
+    sayEnds(this.work, (jobs) => this.workEnded(jobs));
     this.work.start();
     on("back", () => this.sync());
     addEventListener("beforeunload", (event) => { if (this.outbox.size) event.preventDefault(); });
@@ -187,8 +187,9 @@ export class App {
     });
   }
 
-  /** Folders may have come, and what the tab "Collection" says. */
-  async workEnded() {
+  /** Folders may have come, and other marks with a backup. @param {Job[]} jobs */
+  async workEnded(jobs) {
+    if (jobs.some(({ name }) => name === "restore" || name === "repair")) this.search.refresh();
     try {
       this.store.update({ folders: (await api.collection()).folders });
     } catch { /* the banner says it */ }

@@ -7,6 +7,7 @@ import { expertName } from "./format.js";
 import { locale, t, tn } from "./i18n.js";
 import { jobView } from "./jobs.js";
 import { latestPeople, peopleSection } from "./people.js";
+import { upkeepSection } from "./upkeep.js";
 
 /** @import { Api, CollectionState, FileError } from "./types.js" */
 /** @import { Work } from "./work.js" */
@@ -29,11 +30,15 @@ export async function showCollection(parts) {
     parts.setFolders(state.folders);
     put(root, title, facts(state), parts.readOnly ? null : tools(errors.length > 0, parts),
       jobView(parts.work, api, parts.readOnly), descriptors(state), unreadable(errors, parts),
-      state.items ? duplicatesSection(api, () => parts.work.ask()) : null, peopleSection(people, parts));
+      state.items ? duplicatesSection(api, () => parts.work.ask()) : null, peopleSection(people, parts),
+      upkeep(parts));
   } catch (error) {
-    put(root, title, errorLine(error));
+    put(root, title, errorLine(error), jobView(parts.work, parts.api, parts.readOnly), upkeep(parts));
   }
 }
+
+/** It helps where nothing else can be read. @param {Parts} parts */
+const upkeep = ({ api, work, readOnly }) => (readOnly ? null : upkeepSection(api, work));
 
 /** @param {CollectionState} state */
 function facts({ pictures, videos, shots, texts, marks, duplicates, bytes }) {

@@ -30,14 +30,23 @@ export function jobTitle({ name, what }) {
   const titles = {
     index: what ? t("Adding {folder}", { folder: what }) : t("Looking for changes"),
     watch: t("Following changes of files"), neighbours: t("Building the graph of neighbours"),
-    train: t("Training a model"),
+    train: t("Training a model"), verify: t("Checking the collection"),
+    repair: t("Repairing the collection"), restore: t("Going back to a backup"),
   };
   return Object.hasOwn(titles, name) ? titles[name] : name;
 }
 
+/** How upkeep ended, in a line. @param {string} name @param {Record<string, number>} report */
+function upkeepOutcome(name, { problems = 0 }) {
+  if (name === "restore") return t("done");
+  if (problems) return tn(problems, "{n} thing is damaged.", "{n} things are damaged.");
+  return t("everything is in order");
+}
+
 /** How a job ended, in a line. @param {Partial<Job>} job */
-export function jobOutcome({ error, cancelled, report, result }) {
+export function jobOutcome({ name = "", error, cancelled, report, result }) {
   if (error) return error;
+  if (report && ["verify", "repair", "restore"].includes(name)) return upkeepOutcome(name, report);
   if (cancelled) return t("cancelled; what was described is kept");
   if (!report) return result === "ready" || !result ? t("done") : result;
   return [
@@ -122,7 +131,7 @@ function running(job, buttons) {
 /**
  * Say how jobs end, whichever tab is seen.
  * @param {Work} work
- * @param {() => void} ended
+ * @param {(jobs: Job[]) => void} ended
  */
 export function sayEnds(work, ended) {
   /** @type {Set<string> | null} */
@@ -135,6 +144,6 @@ export function sayEnds(work, ended) {
       const quiet = job.name === "watch" && !job.error;
       if (!quiet) toast(`${jobTitle(job)}: ${jobOutcome(job)}`, job.error ? "bad" : "");
     }
-    if (fresh.length) ended();
+    if (fresh.length) ended(fresh);
   });
 }

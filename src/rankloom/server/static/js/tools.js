@@ -158,7 +158,7 @@ export function exportMenu(store, api) {
     const { query } = store.state;
     const files = { json: "JSON", csv: "CSV" };
     return [
-      isEmpty(query) ? null : [
+      isEmpty(query) ? [h("h3", {}, t("All items")), choices("items", files)] : [
         h("h3", {}, t("These results")),
         choices("results", isList(query) ? files : { ...files, trec: t("TREC run") }),
       ],

@@ -172,6 +172,18 @@ export interface FolderChoices {
   folder: string; folders: FolderChoice[]; files: number; more: boolean; indexed: boolean;
 }
 
+/** A copy of the database. */
+export interface Backup { name: string; at: string; kind: string; bytes: number }
+
+/** How many items, marks, albums and so on a backup has and there are `now`, if that can be read. */
+export interface BackupContents extends Backup { has: Record<string, number>; now: Record<string, number> | null }
+
+/** What the last check found, if there was one since the server started; and the backups. */
+export interface UpkeepState {
+  checked: { at: string; blocks: number; bytes: number; problems: string[]; total: number } | null;
+  backups: Backup[];
+}
+
 export interface CollectionState {
   items: number;
   pictures: number;
@@ -255,6 +267,8 @@ export interface Session {
   demo: boolean;
   /** With profiles: how this browser's is called, in short. */
   profile: string | null;
+  /** Those of this browser. */
+  profiles: string[];
 }
 
 /** Everything that the views of the search draw. */
@@ -345,6 +359,7 @@ export interface Places { items: number; total: number; extent: string | null; c
 export interface Api {
   session(): Promise<Session>;
   signIn(token: string): Promise<Session>;
+  switchProfile(profile: string | null): Promise<Session>;
   collection(): Promise<CollectionState>;
   suggestions(): Promise<Suggestions>;
   offers(typed: string): Promise<Offer[]>;
@@ -358,6 +373,11 @@ export interface Api {
   pauseWork(): Promise<WorkState>;
   resumeWork(): Promise<WorkState>;
   cancelWork(waiting?: number): Promise<WorkState>;
+  upkeep(): Promise<UpkeepState>;
+  backup(name: string): Promise<BackupContents>;
+  check(): Promise<Job>;
+  repair(): Promise<Job>;
+  restore(backup: string, merge: boolean): Promise<Job>;
   roots(folder: string): Promise<FolderChoices>;
   addFolder(folder: string): Promise<Job>;
   search(asked: Asked & { k: number; offset?: number; order?: string; diversity?: number }): Promise<Answer>;
