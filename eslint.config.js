@@ -17,5 +17,18 @@ export default [
     },
   },
   { files: [page], languageOptions: { globals: globals.browser } },
+  {
+    files: [page],
+    rules: {
+      // What server/bundle.py can join.
+      "no-restricted-syntax": ["error", ...[
+        "ImportDefaultSpecifier", "ImportNamespaceSpecifier", "ImportExpression", "ExportAllDeclaration",
+        "ExportDefaultDeclaration", "ExportSpecifier", "ImportDeclaration[specifiers.length=0]",
+        "ExportNamedDeclaration > VariableDeclaration[kind!=const]",
+        "ExportNamedDeclaration > VariableDeclaration[declarations.length!=1]",
+        "ExportNamedDeclaration > VariableDeclaration > VariableDeclarator[id.type!=Identifier]",
+      ].map((selector) => ({ selector, message: "server/bundle.py does not know this form" }))],
+    },
+  },
   { files: ["tests/server/js/**/*.js"], languageOptions: { globals: globals.node } },
 ];

@@ -438,9 +438,10 @@ def test_files_of_the_page_are_compressed_and_kept_by_browsers(web):
     assert page.headers["content-encoding"] == "gzip"
     assert page.headers["cache-control"] == "no-cache"
     assert web.get("/", headers={"If-None-Match": page.headers["etag"]}).status_code == 304
-    (address,) = re.findall(r'<script type="module" src="(/static/[0-9a-f]{16}/js/main.js)"', page.text)
-    assert f'<link rel="modulepreload" href="{address.replace("main.js", "search.js")}">' in page.text
-    versioned, plain = web.get(address), web.get("/static/js/main.js", headers={"Accept-Encoding": "identity"})
+    (address,) = re.findall(r'<script type="module" src="(/static/[0-9a-f]{16}/js/page.js)"', page.text)
+    assert len(re.findall(r'rel="stylesheet"|<script', page.text)) == 2
+    versioned, plain = web.get(address), web.get("/static/js/page.js", headers={"Accept-Encoding": "identity"})
+    assert web.get("/static/js/main.js").text.startswith("// Begin")  # to look at
     assert versioned.content == plain.content
     assert versioned.headers["content-type"].startswith("text/javascript")
     assert "immutable" in versioned.headers["cache-control"]

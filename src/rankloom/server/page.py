@@ -1,4 +1,4 @@
-"""The page's own files: read once, compressed, and named by their content, so that a browser keeps them."""
+"""The page's own files: read and joined once, compressed, and named by their content, so that a browser keeps them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from rankloom.server.bundle import bundled, joined_styles
 from rankloom.server.languages import ENGLISH, LANGUAGES, language_of, messages_of, translated
 
 STATIC = Path(__file__).parent / "static"
-_INDEX = "index.html"
+_INDEX, _MAIN = "index.html", "main.js"
+_SCRIPT, _STYLES = "js/page.js", "page.css"  # all modules and all styles; those are served one by one, too, to look at
 _FOREVER, _ASK = "public, max-age=31536000, immutable", "no-cache"
 _TYPES = {
     ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".html": "text/html",
@@ -50,14 +52,13 @@ class Page:
             if path.is_file() and not path.name.endswith(".d.ts")
         }
         self.version = hashlib.blake2b(b"\0".join(contents.values()), digest_size=8).hexdigest()
-        page = self._addressed(contents[_INDEX].decode(), [name for name in contents if name.endswith(".js")])
+        page, contents[_STYLES] = joined_styles(contents[_INDEX].decode(), contents, _STYLES)
+        modules = {name.removeprefix("js/"): text.decode() for name, text in contents.items() if name.endswith(".js")}
+        contents[_SCRIPT] = bundled(modules, _MAIN).encode()
+        page = page.replace(f'"/static/js/{_MAIN}"', f'"/static/{_SCRIPT}"', 1)
+        page = page.replace('"/static/', f'"/static/{self.version}/')
         self._files = {name: _file(name, content) for name, content in contents.items() if name != _INDEX}
         self._pages = {language: _file(_INDEX, self._in(language, page, contents)) for language in LANGUAGES}
-
-    def _addressed(self, page: str, modules: list[str]) -> str:
-        """The page with the addresses of this version; it asks for all modules at once, not for one after the other."""
-        links = "".join(f'  <link rel="modulepreload" href="/static/{name}">\n' for name in modules)
-        return page.replace("</head>", f"{links}</head>", 1).replace('"/static/', f'"/static/{self.version}/')
 
     def _in(self, language: str, page: str, contents: dict[str, bytes]) -> bytes:
         """The page in a language; it asks for the messages of its modules before they do."""
