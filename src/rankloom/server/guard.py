@@ -25,7 +25,7 @@ from rankloom.server.settings import LIMITS, ServerSettings, is_loopback
 
 HEADER = "X-Rankloom"
 COLLECTION = "X-Rankloom-Collection"
-USER, SESSION = "rankloom_user", "rankloom_session"
+USER, SESSION, PROFILES = "rankloom_user", "rankloom_session", "rankloom_profiles"
 YEAR = 365 * 24 * 3600
 JSON_BYTES = 1_000_000
 SAFE = ("GET", "HEAD", "OPTIONS")
@@ -43,7 +43,7 @@ EXPENSIVE = {
 # What is no write though it is posted: these questions do not fit into an address.
 READING = (
     "/api/search", "/api/explain", "/api/compare", "/api/export", "/api/marks",
-    "/api/session", "/api/items/paths", "/api/downloads",
+    "/api/session", "/api/session/profile", "/api/items/paths", "/api/downloads",
 )  # fmt: skip
 POLICY = "; ".join(
     (

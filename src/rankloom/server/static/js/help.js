@@ -4,8 +4,9 @@ import { $, button, h, option, put } from "./dom.js";
 import { table } from "./format.js";
 import { chosenLanguage, LANGUAGES, speak, t } from "./i18n.js";
 import { lettersOff } from "./keys.js";
+import { profileChoice } from "./profiles.js";
 
-/** @import { Session } from "./types.js" */
+/** @import { Api, Session } from "./types.js" */
 
 const WAYS = [
   [t("red boat"), t("pictures of either; those of both come first")],
@@ -37,9 +38,14 @@ const NAMES = table({
 });
 
 export class Help {
-  /** @param {Session} session @param {{ tour: () => void }} actions */
-  constructor(session, { tour }) {
+  /**
+   * @param {Session} session
+   * @param {Pick<Api, "switchProfile">} api
+   * @param {{ tour: () => void }} actions
+   */
+  constructor(session, api, { tour }) {
     this.session = session;
+    this.api = api;
     this.tour = tour;
     this.dialog = $("keys");
     $("help").addEventListener("click", () => this.show());
@@ -51,9 +57,7 @@ export class Help {
     put(dialog,
       h("h2", { id: "keys-title", tabindex: "-1", autofocus: true }, t("Help and settings")),
       settings(),
-      session.profile ? h("p", { class: "hint" },
-        t("This browser has marks and saved searches of its own: profile {name}.",
-          { name: session.profile })) : null,
+      session.profile ? profileChoice(session, this.api.switchProfile, close) : null,
       h("h3", {}, t("Ways to search")),
       list("ways", WAYS.map(([example, what]) => [h("kbd", {}, example), what])),
       h("p", { class: "muted" }, t("A minus on a picture means: not like this.")),
