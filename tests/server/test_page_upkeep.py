@@ -6,7 +6,6 @@ import csv
 
 import pytest
 
-from rankloom.collection import back_up
 from tests.server.test_page import (  # noqa: F401
     PHONE,
     browser,
@@ -29,10 +28,12 @@ def mark_first(page, key):
 
 
 def test_check_repair_and_restore(opened, own_folder):  # noqa: F811
-    back_up(own_folder)
     server = Served(own_folder, "--quiet")
     try:
-        page = opened("/?q=sea", address=server.address)
+        page = opened("/?tab=collection", address=server.address)
+        page.get_by_role("button", name="Back up now").click()
+        expect(page.get_by_role("button", name="Restore the backup of").last).to_be_visible()
+        page.goto(f"{server.address}/?q=sea")
         results(page)
         mark_first(page, "r")
         page.get_by_role("tab", name="Collection").click()

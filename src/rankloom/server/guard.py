@@ -38,7 +38,7 @@ EXPENSIVE = {
     "/api/session": "token", "/api/browse": "search", "/api/browse/months": "search", "/api/browse/items": "search",
     "/api/downloads": "search", "/api/items/rate": "mark", "/api/items/hide": "mark", "/api/items/tags": "mark",
     "/api/items/caption": "mark", "/api/interleave": "search", "/api/roots": "mark", "/api/places": "search",
-    "/api/duplicates": "search", "/api/duplicates/trash": "mark",
+    "/api/upkeep/backups": "train", "/api/duplicates": "search", "/api/duplicates/trash": "mark",
 }  # fmt: skip
 # What is no write though it is posted: these questions do not fit into an address.
 READING = (

@@ -8,7 +8,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from rankloom.collection import DamagedCollection, backups, repair, restore, verify
+from rankloom.collection import DamagedCollection, back_up, backups, repair, restore, verify
 from rankloom.collection.backup import Backup, counts_in, counts_of
 from rankloom.collection.collection import NEIGHBORS
 from rankloom.collection.contents import count_on, counters
@@ -64,6 +64,11 @@ class Upkeep:
         except (DamagedCollection, sqlite3.DatabaseError):
             present = None
         return {**_shown(copy), "has": counts_in(copy), "now": present}
+
+    def back_up(self) -> dict[str, Any]:
+        """Copy the database now; the copy stays until its owner deletes it."""
+        back_up(self._folder)
+        return self.state()
 
     def check(self) -> Job:
         """Look at the database and every checksum; the server goes on meanwhile."""

@@ -32,6 +32,11 @@ def upkeep_routes(context: Context) -> APIRouter:
         """What a backup has, and what there is now: items, marks, albums and so on."""
         return await read(_own().backup, name)
 
+    @router.post("/upkeep/backups")
+    async def back_up() -> dict[str, Any]:
+        """Make a backup now."""
+        return await context.work.train(upkeep.back_up)
+
     @router.post("/upkeep/check", status_code=202)
     async def check() -> dict[str, Any]:
         """Check the database and every checksum, as a job."""

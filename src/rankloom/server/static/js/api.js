@@ -115,6 +115,7 @@ export const api = {
   resumeWork: () => post("work/resume"),
   cancelWork: (waiting) => post("work/cancel", waiting === undefined ? {} : { waiting }),
   upkeep: () => get("upkeep"),
+  backUp: () => post("upkeep/backups"),
   backup: (name) => get(`upkeep/backups/${encodeURIComponent(name)}`),
   check: () => post("upkeep/check"),
   repair: () => post("upkeep/repair"),

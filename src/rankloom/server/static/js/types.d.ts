@@ -374,6 +374,7 @@ export interface Api {
   resumeWork(): Promise<WorkState>;
   cancelWork(waiting?: number): Promise<WorkState>;
   upkeep(): Promise<UpkeepState>;
+  backUp(): Promise<UpkeepState>;
   backup(name: string): Promise<BackupContents>;
   check(): Promise<Job>;
   repair(): Promise<Job>;

@@ -1,6 +1,6 @@
 // Upkeep, in the tab "Collection": a check, a repair where something is wrong, backups with a way back.
 
-import { attempt, button, errorLine, h, put, scrolled, tableHead, tableRow } from "./dom.js";
+import { attempt, button, errorLine, h, put, scrolled, tableHead, tableRow, toast } from "./dom.js";
 import { locale, t, tn } from "./i18n.js";
 import { askSure, openSheet } from "./sheets.js";
 
@@ -19,8 +19,12 @@ const megabytes = (bytes) => t("{n} MB", { n: Number((bytes / 1e6).toPrecision(3
  */
 export function upkeepSection(api, work) {
   const body = h("div", { class: "upkeep" });
-  api.upkeep().then((state) => put(body, checked(state, api, work), copies(state, api, work)),
-    (error) => put(body, errorLine(error)));
+  /** @param {UpkeepState} state */
+  const draw = (state) => put(body, checked(state, api, work), copies(state, api, work),
+    h("div", { class: "buttons" }, button(t("Back up now"), {
+      onclick: () => attempt(async () => { draw(await api.backUp()); toast(t("The backup is made")); }),
+    })));
+  api.upkeep().then(draw, (error) => put(body, errorLine(error)));
   return h("section", { class: "upkeep", "aria-labelledby": "upkeep-title" },
     h("h3", { id: "upkeep-title" }, t("Upkeep")), body);
 }
