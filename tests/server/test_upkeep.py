@@ -105,3 +105,31 @@ def test_a_read_only_server_has_no_upkeep(folder):
         for call in ("check", "repair"):
             refused(web.post(f"/api/upkeep/{call}"), 403)
         refused(web.post("/api/upkeep/restore", json={"backup": "x.db"}), 403)
+
+
+@pytest.mark.slow
+def test_a_database_that_breaks_while_it_is_served_is_repaired(own, own_folder):
+    """The root of the table of texts becomes noise; what a backup has comes from there."""
+    ok(own.post("/api/feedback", json={"query": SEA["query"], "marks": [{"item": 1}]}))
+    back_up(own_folder)
+    collection = own.app.state.context.collection
+    collection.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    n_texts = collection.info().texts
+    (root,) = collection.db.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'texts'").fetchone()
+    (size,) = collection.db.execute("PRAGMA page_size").fetchone()
+    collection.release()
+    with open(own_folder / "rankloom.db", "r+b") as file:
+        file.seek((root - 1) * size)
+        file.write(b"noise!!!" * (size // 8))
+    ok(own.post("/api/upkeep/check"))
+    assert ended(own, "verify")["report"]["problems"] > 0
+    assert str(own_folder) not in own.get("/api/upkeep").text
+    ok(own.post("/api/upkeep/repair"))
+    done = ended(own, "repair")
+    assert done["error"] is None
+    assert done["report"]["problems"] == 0
+    assert done["report"]["from_backup"] > 0
+    assert ok(own.get("/api/health"))["status"] == "ok"
+    assert marked(own) == {1}
+    assert ok(own.get("/api/collection"))["texts"] == n_texts
+    assert found(own)[0] == 1

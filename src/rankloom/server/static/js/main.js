@@ -1,6 +1,6 @@
 // Begin: the session, the tabs, the history.
 
-import { api } from "./api.js";
+import { api, ApiError } from "./api.js";
 import { showAlbums } from "./albums.js";
 import { App } from "./app.js";
 import { makeBanner } from "./banner.js";
@@ -24,11 +24,20 @@ makeTheme();
 makeBanner(() => app?.outbox.size ?? 0);
 try {
   const session = await begin();
-  const { folders } = await api.collection();
-  run(session, folders);
+  run(session, await knownFolders());
 } catch (error) {
   put($("message"), h("div", { class: "notice bad", role: "alert" },
     h("h2", {}, t("The page could not start")), h("p", {}, messageOf(error))));
+}
+
+/** None where the collection is damaged or being repaired: its tab says so, and helps. */
+async function knownFolders() {
+  try {
+    return (await api.collection()).folders;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 503) return [];
+    throw error;
+  }
 }
 
 /** The tab of the address. */
