@@ -4,21 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.server.test_page import (  # noqa: F401
-    PHONE,
-    browser,
-    expect,
-    folder,
-    opened,
-    results,
-    served,
-)
-from tests.server.test_page_organize import audit
+from tests.server.pages import PHONE, audit, expect, results
 
 pytestmark = pytest.mark.browser
 
 
-def test_doubt_far_comparisons_and_a_concept_with_words(opened):  # noqa: F811
+def test_doubt_far_comparisons_and_a_concept_with_words(opened):
     page = opened("/?q=sea")
     first = results(page)
     order = page.get_by_label("Order", exact=True)

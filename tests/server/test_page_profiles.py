@@ -4,21 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.server.test_page import (  # noqa: F401
-    PHONE,
-    browser,
-    expect,
-    folder,
-    opened,
-    results,
-    served,
-)
-from tests.server.test_page_organize import audit
+from tests.server.pages import PHONE, audit, expect, results
 
 pytestmark = pytest.mark.browser
 
 
-def test_another_profile_has_marks_of_its_own(opened):  # noqa: F811
+def test_another_profile_has_marks_of_its_own(opened):
     page = opened("/?q=sea", viewport=PHONE, color_scheme="dark", has_touch=True)
     results(page)
     page.locator(".tile").first.focus()

@@ -6,17 +6,7 @@ import csv
 
 import pytest
 
-from tests.server.test_page import (  # noqa: F401
-    PHONE,
-    browser,
-    expect,
-    folder,
-    opened,
-    results,
-    served,
-)
-from tests.server.test_page_organize import audit
-from tests.serving import Served
+from tests.server.pages import PHONE, audit, expect, results, serving
 
 pytestmark = pytest.mark.browser
 
@@ -27,13 +17,12 @@ def mark_first(page, key):
     expect(page.locator("#pill")).to_be_visible()
 
 
-def test_check_repair_and_restore(opened, own_folder):  # noqa: F811
-    server = Served(own_folder, "--quiet")
-    try:
-        page = opened("/?tab=collection", address=server.address)
+def test_check_repair_and_restore(opened, own_folder):
+    with serving(own_folder) as address:
+        page = opened("/?tab=collection", address=address)
         page.get_by_role("button", name="Back up now").click()
         expect(page.get_by_role("button", name="Restore the backup of").last).to_be_visible()
-        page.goto(f"{server.address}/?q=sea")
+        page.goto(f"{address}/?q=sea")
         results(page)
         mark_first(page, "r")
         page.get_by_role("tab", name="Collection").click()
@@ -53,7 +42,7 @@ def test_check_repair_and_restore(opened, own_folder):  # noqa: F811
         sheet.get_by_role("button", name="Repair", exact=True).click()
         expect(page.locator(".upkeep .good")).to_contain_text("Everything was in order")
         # By keys alone, on a phone in the dark: the backup of before the mark, without what came since.
-        phone = opened("/?tab=collection", address=server.address, viewport=PHONE, color_scheme="dark", has_touch=True)
+        phone = opened("/?tab=collection", address=address, viewport=PHONE, color_scheme="dark", has_touch=True)
         way_back = phone.get_by_role("button", name="Restore the backup of").last
         way_back.focus()
         phone.keyboard.press("Enter")
@@ -80,5 +69,3 @@ def test_check_repair_and_restore(opened, own_folder):  # noqa: F811
         page.complaints[:] = [line for line in page.complaints if "503" not in line]
         for seen in (page, phone):
             seen.close()
-    finally:
-        assert server.stop() == 0
