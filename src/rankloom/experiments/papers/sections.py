@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from rankloom.experiments.papers import cascade, content_aware_report, letor4, margin, online
+from rankloom.experiments.papers import Finding, cascade, content_aware_report, letor4, margin, online
 from rankloom.experiments.papers.report import Figures, Section, Table
 from rankloom.model_selection.selection import FoldResults
 
@@ -98,7 +98,7 @@ def car_section(report: content_aware_report.CarReport, figures: Figures = ()) -
     )
     about = "Data: Flickr8k, single words and judged captions; the paper's web pictures are not public."
     findings = tuple(paper.findings(report))
-    remarks = () if all(finding.holds in (None, True) for finding in findings) else (_WHY_NOT_CAR,)
+    remarks = _remarks(findings, _WHY_NOT_CAR)
     return Section("Content-aware ranking", paper.CITATION, about, findings, tuple(tables), figures, remarks)
 
 
@@ -116,14 +116,21 @@ def cascade_section(report: cascade.CascadeReport, what: str, figures: Figures =
         asked, means = report.at_the_end(method)
         rows.append((method, f"{asked:.1f}", *(f"{value:.3f}" for value in means.values())))
     table = Table("After all rounds", ("method", "features an item", *cascade.DEPTHS), tuple(rows))
-    return Section(
-        "Imbalanced RankBoost, and soft cascades",
-        cascade.CITATION,
-        f"Data: {what}; TRECVID is not public.",
-        tuple(cascade.findings(report)),
-        (table,),
-        figures,
-    )
+    findings = tuple(cascade.findings(report))
+    title, about = "Imbalanced RankBoost, and soft cascades", f"Data: {what}; TRECVID is not public."
+    return Section(title, cascade.CITATION, about, findings, (table,), figures, _remarks(findings, _WHY_NOT_CASCADE))
+
+
+_WHY_NOT_CASCADE = (
+    "Imbalanced RankBoost places a cut-off with every feature that it takes, from the relevant items of the boosting "
+    "part, and never takes it back: where these are a handful, relevant items are dropped for good. The soft cascade "
+    "places all cut-offs together, after boosting, within a budget of what may be lost."
+)
+
+
+def _remarks(findings: Sequence[Finding], why: str) -> tuple[str, ...]:
+    """Why some conclusion does not appear, if one does not."""
+    return (why,) if any(finding.holds is False for finding in findings) else ()
 
 
 def online_section(report: online.OnlineReport, what: str, figures: Figures = ()) -> Section:
