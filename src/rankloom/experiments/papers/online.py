@@ -49,7 +49,7 @@ METHODS = {
     "AROW": "arow", "RLR": "rlr", "F-RLR": "frlr",
 }  # fmt: skip
 OURS = ("AROW", "RLR", "F-RLR")  # beyond the paper
-PROGRESSIVE = ("RankSVM", "OPR", "OPAR-I", "OPAR-II", "OGDR", "AROW")
+PROGRESSIVE = ("RankSVM", "OPR", "OPAR-I", "OPAR-II", "OGDR", "AROW", "RLR", "F-RLR")
 PLACES = (10, 20, 50, 100)
 Progress = Callable[[str], None]
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+import numpy as np
+
 from rankloom.experiments.papers.online import PLACES, TABLE_2, OnlineReport
 from rankloom.experiments.plots import finish, load_pyplot
 
@@ -49,20 +51,23 @@ def plot_large(report: OnlineReport, path: str | os.PathLike[str]) -> None:
 
 
 def plot_progress(report: OnlineReport, path: str | os.PathLike[str]) -> None:
-    """Draw the cumulative gain of learning while queries arrive, with judgements and with clicks, and its cost."""
-    figure, panels = load_pyplot().subplots(1, 3, figsize=(12, 4), layout="constrained")
-    for panel, runs, title in (
-        (panels[0], report.judged, "top 50 judged"),
-        (panels[1], report.clicked, "noisy clicks"),
+    """Draw what is gained while queries arrive, with judgements and with clicks: so far, and of late; and its cost."""
+    figure, panels = load_pyplot().subplots(2, 3, figsize=(13, 7.5), layout="constrained")
+    for row, (runs, what) in zip(
+        panels, ((report.judged, "top 50 judged"), (report.clicked, "noisy clicks")), strict=True
     ):
         for name, run in runs.items():
-            panel.plot(range(1, len(run.values) + 1), run.cumulative_gain, label=name)
-        panel.axhline(0.0, color="0.6", linewidth=0.8)
-        panel.set(xlabel="queries", ylabel="mean gain of nDCG@50 over uniform", title=title)
-    for name, run in report.judged.items():
-        panels[2].plot(range(1, len(run.values) + 1), run.seconds, label=name)
-    panels[2].set(xlabel="queries", ylabel="CPU seconds of learning", yscale="log", title="cost, judged")
-    panels[0].legend(frameon=False, fontsize=8)
+            queries = np.arange(1, len(run.values) + 1)
+            row[0].plot(queries, run.cumulative_gain, label=name)
+            width = max(1, len(queries) // 20)
+            row[1].plot(queries[width - 1 :], np.convolve(run.gain, np.full(width, 1 / width), "valid"), label=name)
+            row[2].plot(queries, run.seconds, label=name)
+        for panel, title in zip(row, ("mean of all so far", "mean of the last twentieth", "cost"), strict=True):
+            panel.set(xlabel="queries", ylabel="gain of nDCG@50 over uniform", title=f"{what}: {title}")
+        row[2].set(ylabel="CPU seconds of learning", yscale="log")
+        for panel in row[:2]:
+            panel.axhline(0.0, color="0.6", linewidth=0.8)
+    panels[0, 0].legend(frameon=False, fontsize=8)
     finish(figure, panels, path)
 
 

@@ -43,6 +43,9 @@ def margin_section(report: margin.MarginReport) -> Section:
         ))
         for how, results in (("learned per query", report.per_query), ("pooled", report.pooled))
     ]  # fmt: skip
+    tests = report.comparison().against("RLR")
+    rows = tuple((other, f"{difference:+.3f}", f"{p:.3f}") for other, (difference, p) in tests.items())
+    tables.append(Table("Others less RLR, TestAP of queries learned alone", ("method", "difference", "p (Holm)"), rows))
     tables += [
         Table(f"Paper, TRECVID {name}", head,
               tuple((method, *(f"{value:.3f}" for value in values), "") for method, values in rows.items()))
