@@ -55,7 +55,7 @@ def margin_section(report: margin.MarginReport) -> Section:
     findings = margin.findings(report)
     missing = {finding.what for finding in findings if finding.holds is False}
     remarks = tuple(why for what, why in _WHY_NOT.items() if what in missing)
-    title = "Ranking logistic regression"
+    title = f"Ranking logistic regression: {report.name}"
     return Section(title, margin.CITATION, about, tuple(findings), tuple(tables), remarks=remarks)
 
 
