@@ -103,7 +103,7 @@ def test_closer_looks_and_the_file_of_a_picture(opened, large):
     path = str(pictures / "harbour at noon.jpg")
     expect(page.locator("#viewer .path")).to_have_text(path)
     page.get_by_role("button", name="Copy path").click()
-    expect(page.locator(".toast")).to_contain_text("The path is copied")
+    expect(page.locator(".toast", has_text="The path is copied")).to_be_visible()
     assert page.evaluate("navigator.clipboard.readText()") == path
     with page.expect_download() as download:
         page.keyboard.press("d")
