@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.collection._pool import TaskLost, Worker, run_in_order
+from rankloom.collection._pool import Job, TaskLost, Worker, Workers, at_most, run_in_order
 from rankloom.media import MediaError, read_image
 from rankloom.media.images import MAX_PIXELS, MAX_SIDE, Source
 
@@ -47,7 +47,7 @@ class PictureReader:
 
     def __init__(self, processes: int = PROCESSES, seconds: float = SECONDS):
         self.processes, self.seconds = processes, seconds
-        self._workers = [Worker(_decode, _prepare, None, seconds) for _ in range(processes)]
+        self._workers = [Worker(Job(_decode, _prepare, None, seconds)) for _ in range(processes)]
         self._idle: SimpleQueue[Worker] = SimpleQueue()
         for worker in self._workers:
             self._idle.put(worker)
@@ -83,17 +83,17 @@ def picture_reader() -> PictureReader:
     return reader
 
 
-def readable_pictures(paths: Iterable[str | os.PathLike[str]], workers: int) -> Iterator[NDArray[np.uint8]]:
+def readable_pictures(paths: Iterable[str | os.PathLike[str]], workers: Workers) -> Iterator[NDArray[np.uint8]]:
     """The pictures that can be read, in their order.
 
     Parameters
     ----------
     paths : the files.
-    workers : processes that decode; 0 for none.
+    workers : processes that decode, 0 for none; or a pool.
     """
     tasks = [(os.fspath(path), MAX_SIDE, MAX_PIXELS) for path in paths]
     results = run_in_order(
-        _decode, tasks, workers=min(workers, len(tasks)), prepare=_prepare, settings=None,
+        _decode, tasks, workers=at_most(workers, len(tasks)), prepare=_prepare, settings=None,
         failed=lambda task, why: (None, why),
     )  # fmt: skip
     for pixels, _ in results:

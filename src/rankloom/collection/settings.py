@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom._io import make_folder, replaced
+from rankloom.collection._pool import Workers
 from rankloom.collection.collection import Collection
 from rankloom.collection.decoding import readable_pictures
 from rankloom.collection.describing import DescriberSettings, resolve
@@ -25,7 +26,7 @@ _VOCABULARY = "vocabulary.npy"
 
 
 def settings_for(
-    collection: Collection, preset: str | None, extra: Sequence[str], new_files: Sequence[str], workers: int
+    collection: Collection, preset: str | None, extra: Sequence[str], new_files: Sequence[str], workers: Workers
 ) -> DescriberSettings:
     """Which descriptors to compute; those that the collection did not have are entered with no rows.
 
@@ -34,7 +35,7 @@ def settings_for(
     collection : where to.
     preset, extra : what is wanted, beside what the collection has.
     new_files : files that will be described, from which visual words may be made.
-    workers : processes that read them; 0 for none.
+    workers : processes that read them, 0 for none; or a pool.
     """
     from rankloom.descriptors import DESCRIPTORS, PRESETS
 
@@ -61,7 +62,7 @@ def settings_for(
     return settings
 
 
-def _vocabulary(collection: Collection, new_files: Sequence[str], workers: int) -> str:
+def _vocabulary(collection: Collection, new_files: Sequence[str], workers: Workers) -> str:
     """The file of visual words; made when it is first needed."""
     path = collection.folder / _VOCABULARY
     if not path.is_file():

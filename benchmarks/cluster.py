@@ -1,0 +1,75 @@
+"""Many machines, tried with processes of this one: what a second worker gains, and what a cluster costs to train on."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.harness import SHARED, Bar, at_least, at_most
+from rankloom.cluster import ClusterData, ClusterPool, connected, fit
+from rankloom.collection import Collection, index
+from rankloom.datasets import make_ranking, save_table
+from rankloom.rankers import make_ranker
+
+TITLE = "Past one machine"
+PICTURES = 600
+WORKERS = 2
+
+
+def describing(pictures: Path, folder: Path, workers: int) -> float:
+    """Pictures a second on a cluster whose workers have been warmed up."""
+    with connected(f"local:{workers}") as client:
+        pool = ClusterPool(client, [str(pictures)])
+        with Collection(folder / f"warm-{workers}", create=True) as collection:
+            index(collection, [*sorted(pictures.iterdir())[: 20 * workers]], workers=pool, ocr=False, speech=False)
+        with Collection(folder / f"c-{workers}", create=True) as collection:
+            began = time.perf_counter()
+            report = index(collection, [pictures], workers=pool, ocr=False, speech=False)
+            return report.items / (time.perf_counter() - began)
+
+
+def indexing() -> list[Bar]:
+    source = SHARED / "images-caltech101" / "images"
+    if not source.is_dir():
+        return [Bar("8", "pictures described on a cluster", "-", "no ../shared/data", None)]
+    files = sorted(source.rglob("*.jpg"))
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        pictures = folder / "pictures"
+        pictures.mkdir()
+        for number, file in enumerate(files[:: len(files) // PICTURES][:PICTURES]):
+            shutil.copy(file, pictures / f"{number:05}.jpg")
+        one, two = (describing(pictures, folder, workers) for workers in (1, WORKERS))
+    return [
+        at_least("8", f"pictures a second of two workers ({two:.0f}) / of one ({one:.0f})", two / one, 1.6),
+    ]
+
+
+def training() -> list[Bar]:
+    """A problem of some 100 MB in eight files."""
+    data = make_ranking(6000, 100, 20, random_state=0)
+    bars = []
+    with tempfile.TemporaryDirectory() as folder, connected(f"local:{WORKERS}") as client:
+        for part in range(8):
+            save_table(data.take(data.qid % 8 == part), Path(folder, f"part-{part}.parquet"))
+        parts = ClusterData.read(folder, client)
+        for name in ("rlr", "frlr", "ranksvm", "listnet"):
+            fit(make_ranker(name), parts, client)  # compiles, on all workers
+            began = time.perf_counter()
+            fitted = fit(make_ranker(name), parts, client)
+            middle = time.perf_counter()
+            whole = make_ranker(name).fit(*data)
+            ended = time.perf_counter()
+            differ = float(np.abs(fitted.coef_ - whole.coef_).max() / np.abs(whole.coef_).max())
+            bars.append(at_most("8", f"{name}: weights of the cluster, relative difference", differ, 1e-9, ""))
+            figure = f"{middle - began:.2f} s / {ended - middle:.2f} s"
+            bars.append(Bar("8", f"{name}: {len(data):,} rows, two workers / one process", "-", figure, None))
+    return bars
+
+
+def run() -> list[Bar]:
+    return [*indexing(), *training()]

@@ -1,0 +1,213 @@
+"""What a Dask worker does with a batch: fetch files that are elsewhere, and hand tasks to processes of its own.
+
+The processes are those of a single machine (`rankloom.collection._pool.Worker`). They are kept warm from batch to
+batch, one for each thread that works on a job, and end with the job, or after a minute without work.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections import deque
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from threading import Lock, Timer
+from typing import Any, NamedTuple
+
+import rankloom
+from rankloom._addresses import RemoteFile, copy_address, is_address, remote_file
+from rankloom.cluster.connecting import ClusterError
+from rankloom.collection._pool import Job, TaskLost, Worker
+from rankloom.collection.describing import DescribedFile, DescriberSettings, FileTask
+from rankloom.media import MediaError, kind_of
+from rankloom.media.errors import reason
+
+IDLE_SECONDS = 60.0
+
+Result = tuple[Any, str | None]  # what a task gave, or why it was lost
+
+
+class BatchJob(NamedTuple):
+    """A job as it is sent to workers: who it is of, what to do, what they must see, and files that come with it."""
+
+    key: str
+    version: str
+    job: Job
+    roots: tuple[str, ...]
+    files: dict[str, Any]
+
+    def split(self) -> tuple[Any, ...]:
+        """The arguments of `do_batch` behind its tasks; the files apart, as they are futures."""
+        return self.key, self.version, self.job, self.roots, self.files
+
+
+class _Crew:
+    """The processes of a job on this worker, and the files that came with it."""
+
+    def __init__(self, job: Job, files: Mapping[str, bytes]):
+        self.folder = tempfile.mkdtemp(prefix="rankloom-job-", dir=_scratch())
+        for name, content in files.items():
+            Path(self.folder, name).write_bytes(content)
+        self._job = job._replace(settings=_at_home(job.settings, self.folder))
+        self._idle: list[Worker] = []
+        self._busy: list[Worker] = []
+        self._lock = Lock()
+        self._timer: Timer | None = None
+
+    @contextmanager
+    def worker(self) -> Iterator[Worker]:
+        """A process that nobody else uses meanwhile."""
+        with self._lock:
+            if self._timer is not None:
+                self._timer.cancel()
+            worker = self._idle.pop() if self._idle else Worker(self._job)
+            self._busy.append(worker)
+        try:
+            yield worker
+        finally:
+            with self._lock:
+                self._busy.remove(worker)
+                self._idle.append(worker)
+                if not self._busy:
+                    self._timer = Timer(IDLE_SECONDS, self.rest)
+                    self._timer.daemon = True
+                    self._timer.start()
+
+    def rest(self) -> None:
+        """End the processes that do nothing; others start when they are needed."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for worker in idle:
+            worker.stop()
+            worker.close()
+
+    def close(self) -> None:
+        """End the processes, also those at work, and forget the files."""
+        with self._lock:
+            busy = [*self._busy]
+        for worker in busy:
+            worker.stop()  # its batch is dropped: nobody waits for it
+        self.rest()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+_crews: dict[str, _Crew] = {}
+_ended: deque[str] = deque(maxlen=1000)  # jobs of which a batch may still come, though nobody waits for it
+_lock = Lock()
+
+
+def _crew(key: str, job: Job, files: Mapping[str, bytes]) -> _Crew:
+    with _lock:
+        if key in _ended:
+            raise ClusterError("the run has ended")
+        if key not in _crews:
+            _crews[key] = _Crew(job, files)
+        return _crews[key]
+
+
+def close_crews(key: str) -> None:
+    """End what a job has left on this worker."""
+    with _lock:
+        _ended.append(key)
+        crew = _crews.pop(key, None)
+    if crew is not None:
+        crew.close()
+
+
+def do_batch(
+    tasks: list[tuple[Any, ...]], key: str, version: str, job: Job, roots: tuple[str, ...], files: Mapping[str, bytes]
+) -> list[Result]:
+    """The results of some tasks. What is wrong with a file is in its result; what is wrong here is raised."""
+    if version != rankloom.__version__:
+        raise ClusterError(f"a worker has Rankloom {rankloom.__version__}, not {version}; install the same everywhere")
+    for root in roots:
+        if not os.path.exists(root):
+            raise ClusterError(f"a worker does not see {root}: mount it there too, or index an object store")
+    with _crew(key, job, files).worker() as worker:
+        return [_done(worker, task) for task in tasks]
+
+
+def _done(worker: Worker, task: tuple[Any, ...]) -> Result:
+    try:
+        if not is_address(task[0]):
+            return worker.do(task), None
+        with tempfile.TemporaryDirectory(prefix="rankloom-", dir=_scratch()) as folder:
+            return _done_elsewhere(worker, task, folder), None
+    except TaskLost as loss:
+        return None, str(loss)
+
+
+def _done_elsewhere(worker: Worker, task: tuple[Any, ...], folder: str) -> Any:
+    """The result of a task whose file has an address: of a copy in a folder that has its place and name."""
+    address = task[0]
+    try:
+        now = remote_file(address)
+        path = _copied(now, folder)
+        for other in task.beside if isinstance(task, FileTask) else ():
+            with suppress(FileNotFoundError):  # gone since it was listed
+                _copied(remote_file(other), folder)
+    except (OSError, MediaError, ValueError) as error:
+        why = f"it could not be fetched: {reason(error)}"
+        if isinstance(task, FileTask):
+            return DescribedFile(address, kind_of(address) or "", -1, -1, error=why)
+        raise TaskLost(why) from None
+    if isinstance(task, FileTask):
+        root = None if task.root is None else _place(task.root, folder)
+        result = worker.do((path, root, task.known))
+    else:
+        result = worker.do((path, *task[1:]))
+    if isinstance(result, DescribedFile):
+        wrong = None if result.error is None else result.error.replace(folder, "")
+        result = replace(result, path=address, size=now.size, mtime_ns=now.mtime_ns, error=wrong)
+    return result
+
+
+def _copied(file: RemoteFile, folder: str) -> str:
+    """A copy of a file, if there is room for it."""
+    path = _place(file.path, folder)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    if file.size > shutil.disk_usage(folder).free:
+        raise MediaError(f"its {file.size / 1e6:,.0f} MB do not fit on the disk of the worker")
+    copy_address(file.path, path)
+    return path
+
+
+def _place(address: str, folder: str) -> str:
+    """Where a copy of an address is kept: below the folder, in folders of the same names.
+
+    >>> _place("s3://bucket/a/b.jpg", "/tmp/x")
+    '/tmp/x/bucket/a/b.jpg'
+    """
+    parts = [part for part in address.split("://", 1)[1].split("/") if part]
+    if not parts or any(part in (".", "..") or "\0" in part for part in parts):
+        raise ValueError("its address is not a path")
+    return os.path.join(folder, *parts)
+
+
+def _at_home(settings: Any, folder: str) -> Any:
+    """Settings whose files are those of a folder."""
+    if not isinstance(settings, DescriberSettings):
+        return settings
+    encoders = []
+    for name, options in settings.encoders:
+        arguments = json.loads(options)
+        for key in ("image_onnx", "text_onnx", "tokenizer"):
+            if arguments.get(key):
+                arguments[key] = os.path.join(folder, arguments[key])
+        encoders.append((name, json.dumps(arguments)))
+    vocabulary = None if settings.vocabulary is None else os.path.join(folder, settings.vocabulary)
+    return replace(settings, vocabulary=vocabulary, encoders=tuple(encoders))
+
+
+def _scratch() -> str | None:
+    """The folder that Dask clears after a worker that was killed; None for the system's outside of a worker."""
+    from distributed import get_worker
+
+    try:
+        return str(get_worker().local_directory)
+    except ValueError:
+        return None
