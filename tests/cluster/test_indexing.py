@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 
 from rankloom.cluster import ClusterError, ClusterPool, connected
-from rankloom.cluster.pool import BATCH
+from rankloom.cluster.pool import AHEAD, BATCH
 from rankloom.collection import Captions, Collection, index
 from rankloom.collection._pool import run_in_order
 from rankloom.collection.originals import open_original
 from rankloom.collection.overview import boxes_of, cues_of
 from tests.archives import write_pictures
-from tests.cluster.conftest import kill_a_worker
+from tests.cluster.conftest import WORKERS, kill_a_worker
 from tests.shell import rankloom
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("store")]
@@ -147,6 +147,10 @@ def test_an_object_store_is_described_as_a_folder(client, folder, single, store,
         assert index(collection, workers=pool).removed == 1
         with pytest.raises(ValueError, match="is read by a cluster; add: --cluster local:"):
             index(collection, descriptors=["wavelet"], workers=0)
+        index(collection, workers=pool)
+        assert {stored.rows for stored in collection.descriptors()} == {len(collection)}
+        missing = "SELECT count(*), count(DISTINCT item) FROM missing"
+        assert collection.db.execute(missing).fetchone() == (1, 1)  # the deleted file has no such vector
 
 
 def test_parquet_of_an_object_store(client, store, tmp_path):
@@ -181,6 +185,25 @@ def test_a_lost_process_costs_its_file_and_what_a_worker_lacks_is_said(client, t
         ))  # fmt: skip
 
 
+def test_a_killed_worker_repeats_only_its_batches(client, tmp_path):
+    tasks = [(f"{tmp_path}/{number}",) for number in range(160)]
+    results = run_in_order(
+        logged, tasks, workers=ClusterPool(client), prepare=prepare, settings=None, failed=lambda task, why: why
+    )
+    first = next(results)
+    kill_a_worker(client)
+    assert [first, *results] == [path for (path,) in tasks]
+    runs = [len(Path(path).read_text()) for (path,) in tasks]
+    assert min(runs) == 1
+    assert sum(runs) - len(tasks) <= AHEAD * WORKERS * BATCH  # what was in flight
+
+
+def logged(path, *, alive):
+    with open(path, "a") as file:
+        file.write(".")
+    return path
+
+
 def test_few_batches_are_in_flight(client):
     taken = 0
 
@@ -194,7 +217,7 @@ def test_few_batches_are_in_flight(client):
         fragile, tasks(), workers=ClusterPool(client), prepare=prepare, settings=None, failed=lambda task, why: why
     )
     assert next(results) == "0"
-    assert taken <= 3 * BATCH * 4  # three batches for each thread, of which a worker that starts anew has a few more
+    assert taken <= AHEAD * WORKERS * BATCH + BATCH  # and the batch that is being put together
     results.close()
 
 

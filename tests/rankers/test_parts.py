@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from sys import getsizeof
 
 import numpy as np
 import pytest
@@ -96,6 +97,7 @@ def test_products_with_the_hessian_of_many_features_are_sums():
         np.testing.assert_allclose(summed.value_gradient(w)[1], whole.value_gradient(w)[1], rtol=1e-11, atol=1e-11)
         np.testing.assert_allclose(summed.hessian(w) @ v, whole.hessian(w) @ v, rtol=1e-11, atol=1e-9)
     np.testing.assert_allclose(summed.hessian(w).diagonal(), whole.hessian(w).diagonal(), rtol=1e-11)
+    assert all(getsizeof(part) > part.risk.X.X.nbytes for part in summed._parts.parts if part.risk is not None)
     assert summed.sharp_parts(w) == pytest.approx(whole.sharp_parts(w), rel=1e-12)
 
 

@@ -53,67 +53,71 @@ class _Crew:
         for name, content in files.items():
             Path(self.folder, name).write_bytes(content)
         self._job = job._replace(settings=_at_home(job.settings, self.folder))
-        self._idle: list[Worker] = []
-        self._busy: list[Worker] = []
-        self._lock = Lock()
-        self._timer: Timer | None = None
+        self.idle: list[Worker] = []
+        self.busy: list[Worker] = []
+        self.timer: Timer | None = None
 
-    @contextmanager
-    def worker(self) -> Iterator[Worker]:
-        """A process that nobody else uses meanwhile."""
-        with self._lock:
-            if self._timer is not None:
-                self._timer.cancel()
-            worker = self._idle.pop() if self._idle else Worker(self._job)
-            self._busy.append(worker)
-        try:
-            yield worker
-        finally:
-            with self._lock:
-                self._busy.remove(worker)
-                self._idle.append(worker)
-                if not self._busy:
-                    self._timer = Timer(IDLE_SECONDS, self.rest)
-                    self._timer.daemon = True
-                    self._timer.start()
-
-    def rest(self) -> None:
-        """End the processes that do nothing; others start when they are needed."""
-        with self._lock:
-            idle, self._idle = self._idle, []
-        for worker in idle:
-            worker.stop()
-            worker.close()
+    def take(self) -> Worker:
+        """A process that nobody uses."""
+        if self.timer is not None:
+            self.timer.cancel()
+        self.busy.append(self.idle.pop() if self.idle else Worker(self._job))
+        return self.busy[-1]
 
     def close(self) -> None:
-        """End the processes, also those at work, and forget the files."""
-        with self._lock:
-            busy = [*self._busy]
-        for worker in busy:
-            worker.stop()  # its batch is dropped: nobody waits for it
-        self.rest()
+        """End the processes, also those at work, whose batches nobody waits for; and forget the files."""
+        for worker in (*self.idle, *self.busy):
+            worker.stop()
+        for worker in self.idle:
+            worker.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
 _crews: dict[str, _Crew] = {}
 _ended: deque[str] = deque(maxlen=1000)  # jobs of which a batch may still come, though nobody waits for it
-_lock = Lock()
+_lock = Lock()  # of all crews
 
 
-def _crew(key: str, job: Job, files: Mapping[str, bytes]) -> _Crew:
+@contextmanager
+def _process(key: str, job: Job, files: Mapping[str, bytes]) -> Iterator[Worker]:
+    """A process of a job that nobody else uses meanwhile."""
     with _lock:
         if key in _ended:
             raise ClusterError("the run has ended")
         if key not in _crews:
             _crews[key] = _Crew(job, files)
-        return _crews[key]
+        crew = _crews[key]
+        worker = crew.take()
+    try:
+        yield worker
+    finally:
+        with _lock:
+            crew.busy.remove(worker)
+            crew.idle.append(worker)
+            gone = _crews.get(key) is not crew
+            if not gone and not crew.busy:
+                crew.timer = Timer(IDLE_SECONDS, _rest, [key])
+                crew.timer.daemon = True
+                crew.timer.start()
+        if gone:
+            worker.close()
+
+
+def _rest(key: str) -> None:
+    """End what a job has on this worker, if it does nothing: its coordinator may be gone. A new batch begins anew."""
+    with _lock:
+        crew = None if key not in _crews or _crews[key].busy else _crews.pop(key)
+    if crew is not None:
+        crew.close()
 
 
 def close_crews(key: str) -> None:
-    """End what a job has left on this worker."""
+    """End what a job has left on this worker, for good."""
     with _lock:
         _ended.append(key)
         crew = _crews.pop(key, None)
+        if crew is not None and crew.timer is not None:
+            crew.timer.cancel()
     if crew is not None:
         crew.close()
 
@@ -127,7 +131,7 @@ def do_batch(
     for root in roots:
         if not os.path.exists(root):
             raise ClusterError(f"a worker does not see {root}: mount it there too, or index an object store")
-    with _crew(key, job, files).worker() as worker:
+    with _process(key, job, files) as worker:
         return [_done(worker, task) for task in tasks]
 
 

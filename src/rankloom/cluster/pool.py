@@ -97,6 +97,7 @@ class ClusterPool:
                     waiting = deque(self._submitted(sent, lost.tasks) for lost in waiting)
                     continue
                 waiting.remove(batch)
+                batch.future.release()  # what is here need not be computed again if its worker is lost
                 for task, (result, lost_because) in zip(batch.tasks, results, strict=True):
                     yield result if lost_because is None else failed(task, lost_because)
         finally:
@@ -114,9 +115,8 @@ class ClusterPool:
             for batch in chosen:
                 if batch.future.status in ("finished", "error"):
                     return batch
-            if self._client.status != "running" or any(
-                batch.future.status in ("cancelled", "lost") for batch in waiting
-            ):
+            # What a worker has lost is "lost" for a moment, until Dask computes it again.
+            if self._client.status != "running" or any(batch.future.status == "cancelled" for batch in waiting):
                 return None
             try:
                 with self._client.as_current():
@@ -165,15 +165,21 @@ class ClusterPool:
 
 
 def _batches(tasks: Iterable[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:
+    """Tasks in their order, some pictures together.
+
+    >>> [len(batch) for batch in _batches([("a.jpg",), ("b.avi",), *[("c.jpg",)] * 9])]
+    [1, 1, 8, 1]
+    """
     batch: list[tuple[Any, ...]] = []
     for task in tasks:
-        if kind_of(task[0]) == "video":
-            yield [task]
-            continue
-        batch.append(task)
-        if len(batch) == BATCH:
+        video = kind_of(task[0]) == "video"
+        if batch and (video or len(batch) == BATCH):
             yield batch
             batch = []
+        if video:
+            yield [task]
+        else:
+            batch.append(task)
     if batch:
         yield batch
 
