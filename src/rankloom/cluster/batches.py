@@ -32,17 +32,16 @@ Result = tuple[Any, str | None]  # what a task gave, or why it was lost
 
 
 class BatchJob(NamedTuple):
-    """A job as it is sent to workers: who it is of, what to do, what they must see, and files that come with it."""
+    """A job as it is sent to workers: who it is of, what to do, what they must see, and files that come with it.
+
+    These are the arguments of `do_batch` behind its tasks; the files are futures until they are there.
+    """
 
     key: str
     version: str
     job: Job
     roots: tuple[str, ...]
     files: dict[str, Any]
-
-    def split(self) -> tuple[Any, ...]:
-        """The arguments of `do_batch` behind its tasks; the files apart, as they are futures."""
-        return self.key, self.version, self.job, self.roots, self.files
 
 
 class _Crew:

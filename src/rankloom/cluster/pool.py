@@ -6,11 +6,11 @@ import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from time import monotonic, sleep
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import uuid4
 
 import rankloom
@@ -27,11 +27,12 @@ RECONNECT_SECONDS = 120.0
 GO_ON = "what is described is stored, run the same command to go on"
 
 
-class _Batch(NamedTuple):
-    """Tasks that are done together, and their future."""
+@dataclass(eq=False)
+class _Batch:
+    """Tasks that are done together, and their future once they are submitted."""
 
     tasks: list[tuple[Any, ...]]
-    future: Any
+    future: Any = None
 
 
 class ClusterPool:
@@ -69,32 +70,32 @@ class ClusterPool:
         """Yield the result of every task in their order, as `run_in_order` does."""
         from distributed import KilledWorker
 
-        key = uuid4().hex
-        files = _SentFiles(job.settings)
+        key, files = uuid4().hex, _SentFiles(job.settings)
         make = partial(BatchJob, key, rankloom.__version__, job._replace(settings=files.settings), self._roots)
-        sent = make(files.futures(self._client))
+        sent: BatchJob | None = None
         todo, waiting = _batches(tasks), deque[_Batch]()
         first, since = None, 0.0
         try:
             while True:
-                self._fill(sent, waiting, todo)
+                waiting.extend(map(_Batch, islice(todo, max(0, AHEAD * max(1, self._threads()) - len(waiting)))))
                 if not waiting:
                     return
                 if waiting[0] is not first:
                     first, since = waiting[0], monotonic()
-                batch = self._next_finished(waiting, None if patience is None else since + patience, watch)
                 try:
-                    results = None if batch is None else batch.future.result()
-                except (CancelledError, OSError) as error:
-                    if isinstance(error, OSError) and self._client.status == "running":
-                        raise
-                    results = None
+                    sent = sent or make(files.futures(self._client))
+                    self._submit(sent, waiting)
+                    batch = self._next_finished(waiting, None if patience is None else since + patience, watch)
+                    results = batch.future.result()
                 except KilledWorker as error:
                     raise ClusterError(f"workers died again and again: {error}; {GO_ON}") from None
-                if batch is None or results is None:
+                except (CancelledError, OSError):
+                    if self._is_connected(waiting):
+                        raise
                     self._reconnect(watch)
-                    sent = make(files.futures(self._client))
-                    waiting = deque(self._submitted(sent, lost.tasks) for lost in waiting)
+                    sent = None
+                    for lost in waiting:
+                        lost.future = None
                     continue
                 waiting.remove(batch)
                 batch.future.release()  # what is here need not be computed again if its worker is lost
@@ -103,21 +104,27 @@ class ClusterPool:
         finally:
             self._end(key, waiting)
 
-    def _next_finished(
-        self, waiting: Sequence[_Batch], until: float | None, watch: Callable[[str], None]
-    ) -> _Batch | None:
-        """The first batch; from a time on the first that is finished. None if the futures are lost."""
+    def _is_connected(self, waiting: Iterable[_Batch]) -> bool:
+        """Whether the scheduler is the one that has the batches: a client that has found another forgets them."""
+        return self._client.status == "running" and not any(
+            batch.future is not None and batch.future.status == "cancelled" for batch in waiting
+        )
+
+    def _submit(self, sent: BatchJob, waiting: Iterable[_Batch]) -> None:
+        for batch in waiting:
+            if batch.future is None:
+                batch.future = self._client.submit(do_batch, batch.tasks, *sent, pure=False)
+
+    def _next_finished(self, waiting: Sequence[_Batch], until: float | None, watch: Callable[[str], None]) -> _Batch:
+        """The first batch; from a time on the first that is finished. A CancelledError if the scheduler is lost."""
         from distributed import wait
 
         alone = None  # since when there is no worker
-        while True:
+        while self._is_connected(waiting):
             chosen = waiting if until is not None and monotonic() >= until else [waiting[0]]
             for batch in chosen:
                 if batch.future.status in ("finished", "error"):
                     return batch
-            # What a worker has lost is "lost" for a moment, until Dask computes it again.
-            if self._client.status != "running" or any(batch.future.status == "cancelled" for batch in waiting):
-                return None
             try:
                 with self._client.as_current():
                     wait([batch.future for batch in chosen], WATCH_SECONDS, return_when="FIRST_COMPLETED")
@@ -126,18 +133,13 @@ class ClusterPool:
                 alone = None if self._threads() else alone or monotonic()
                 if alone is not None and monotonic() > alone + RECONNECT_SECONDS:
                     raise ClusterError(f"the cluster has had no worker for {RECONNECT_SECONDS:g} s; {GO_ON}") from None
-            except (CancelledError, OSError):
-                return None
+        raise CancelledError
 
     def _threads(self) -> int:
-        return sum(self._client.nthreads().values())
-
-    def _fill(self, sent: BatchJob, waiting: deque[_Batch], todo: Iterator[list[tuple[Any, ...]]]) -> None:
-        room = AHEAD * max(1, self._threads()) - len(waiting)
-        waiting.extend(self._submitted(sent, tasks) for tasks in islice(todo, max(0, room)))
-
-    def _submitted(self, sent: BatchJob, tasks: list[tuple[Any, ...]]) -> _Batch:
-        return _Batch(tasks, self._client.submit(do_batch, tasks, *sent.split(), pure=False))
+        try:
+            return sum(self._client.nthreads().values())
+        except (OSError, CancelledError):  # the scheduler is lost, which is seen to elsewhere
+            return 0
 
     def _reconnect(self, watch: Callable[[str], None]) -> None:
         """Wait for the scheduler, which may be started anew; a ClusterError if it does not come."""
@@ -160,7 +162,7 @@ class ClusterPool:
         """Drop what nobody waits for, and end the processes of the job."""
         if self._client.status != "running":
             return
-        self._client.cancel([batch.future for batch in waiting])
+        self._client.cancel([batch.future for batch in waiting if batch.future is not None])
         self._client.run(close_crews, key, on_error="ignore")
 
 
