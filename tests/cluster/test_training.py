@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pytest
@@ -23,15 +26,26 @@ DATA = make_ranking(330, n_features=6, random_state=2)
 PARTS = 4
 
 
-class KillingParts(DaskParts):
-    """Parts whose second sum finds a worker dead that has held some of them."""
+RANKERS = [
+    make_ranker("lr"),
+    make_ranker("rlr", shift="global"),
+    make_ranker("frlr"),
+    make_ranker("ranksvm"),
+    make_ranker("listnet"),
+    make_ranker("ranknet"),
+]
 
-    sums = 0
+
+class KillingParts(DaskParts):
+    """Parts whose second sum finds a worker dead that has held some of them; all rankers wait for that."""
+
+    own = threading.local()  # the sums of a ranker, which has a thread to itself
+    met: threading.Barrier
 
     def total(self, function, *args):
-        KillingParts.sums += 1
-        if KillingParts.sums == 2:
-            kill_a_worker(self.client)
+        self.own.sums += 1
+        if self.own.sums == 2:
+            self.met.wait(300)
         return super().total(function, *args)
 
 
@@ -46,30 +60,25 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def data(folder, client):
-    read = ClusterData.read(f"{folder}/*.parquet", client)
-    return read._replace(parts=KillingParts(client, read.parts.futures))
+    return ClusterData.read(f"{folder}/*.parquet", client)
 
 
-@pytest.mark.parametrize(
-    "ranker",
-    [
-        make_ranker("lr"),
-        make_ranker("rlr", shift="global"),
-        make_ranker("frlr"),
-        make_ranker("ranksvm"),
-        make_ranker("listnet"),
-        make_ranker("ranknet"),
-    ],
-    ids=repr,
-)
-def test_the_weights_are_those_of_a_single_machine(ranker, data, client):
-    whole = clone(ranker).fit(DATA.X, DATA.y, qid=DATA.qid)
-    KillingParts.sums = 0
-    fitted = fit(clone(ranker), data, client)
-    assert KillingParts.sums > 2
-    assert np.abs(fitted.coef_ - whole.coef_).max() <= 1e-9 * np.abs(whole.coef_).max()
-    assert fitted.n_queries_ == whole.n_queries_ == 330
-    assert fitted.n_iter_ == whole.n_iter_
+def test_the_weights_are_those_of_a_single_machine(data, client):
+    KillingParts.met = threading.Barrier(len(RANKERS), partial(kill_a_worker, client))
+    killing = data._replace(parts=KillingParts(client, data.parts.futures))
+
+    def fitted_and_sums(ranker):
+        KillingParts.own.sums = 0
+        return fit(clone(ranker), killing, client), KillingParts.own.sums
+
+    with ThreadPoolExecutor(len(RANKERS)) as threads:
+        results = [*threads.map(fitted_and_sums, RANKERS)]
+    for ranker, (fitted, sums) in zip(RANKERS, results, strict=True):
+        whole = clone(ranker).fit(DATA.X, DATA.y, qid=DATA.qid)
+        assert np.abs(fitted.coef_ - whole.coef_).max() <= 1e-9 * np.abs(whole.coef_).max(), ranker
+        assert fitted.n_queries_ == whole.n_queries_ == 330
+        assert fitted.n_iter_ == whole.n_iter_
+        assert sums > 2
 
 
 def test_queries_spread_over_files_are_brought_together(client, tmp_path):
