@@ -73,17 +73,14 @@ def index(
     With the extras ocr and speech, text in pictures and speech in videos are read too. Files that were described before
     an extra was installed are left alone until you say --reread.
 
-    With --watch (the extra watch) it goes on until Ctrl-C and indexes what changes; files that are being written are
-    left alone until they are complete.
-
-    With --cluster (the extra cluster) files are described by the workers of a Dask cluster, which must see the folders
-    as they are here; PATHS may then also be addresses such as s3://bucket/folder or https://host/folder/.
+    With --watch (the extra watch) it goes on until Ctrl-C and indexes what changes, when it is completely written. With
+    --cluster (the extra cluster) the workers of a Dask cluster describe the files; they must see the folders as they
+    are here, and PATHS may be addresses such as s3://bucket/folder or https://host/folder/.
 
     \b
     Example:
       rankloom index ~/Pictures
       rankloom index photos/ -c photos.rankloom --captions captions.csv --preset full
-      rankloom index --reread --no-speech
       rankloom index ~/Pictures --watch
       rankloom index s3://bucket/photos --cluster tcp://10.0.0.5:8786
     """
@@ -92,33 +89,30 @@ def index(
 
     if watched:
         check_watching()
-    if cluster is not None and workers is not None:
-        raise click.UsageError("--workers are processes of this machine; a cluster has its own: --cluster local:N")
     options: dict[str, Any] = {
-        "preset": preset, "descriptors": descriptors, "retry": retry, "ocr": ocr, "speech": speech,
-        "reread": reread, "forget_missing": forget_missing,
+        "preset": preset, "descriptors": descriptors, "retry": retry, "ocr": ocr, "speech": speech, "reread": reread,
+        "forget_missing": forget_missing,
         "captions": None if captions is None else Captions(captions, path_column, text_column),
     }  # fmt: skip
     with ExitStack() as stack:
         opened = stack.enter_context(Collection(collection_folder(collection), create=bool(paths)))
-        options["workers"] = workers if cluster is None else _pool(cluster, opened, paths, stack)
+        options["workers"] = workers if cluster is None else _pool(cluster, workers, opened, paths, stack)
 
         def update(again: bool = False, **others: Any) -> None:
             report = _index(opened, paths, options | others, neighbors=not no_neighbors)
             if not again or _did_something(report):
                 _show_report(report, str(opened.folder), captions is not None, as_json=as_json)
 
-        if watched:
-            _watch(opened, paths, update)
-        else:
-            update()
+        _watch(opened, paths, update) if watched else update()
 
 
-def _pool(cluster: str, opened: Collection, paths: Sequence[str], stack: ExitStack) -> ClusterPool:
+def _pool(cluster: str, workers: int | None, opened: Collection, paths: Sequence[str], stack: ExitStack) -> ClusterPool:
     from rankloom._addresses import is_address
     from rankloom.cluster import ClusterPool, connected
     from rankloom.collection.overview import indexed_roots
 
+    if workers is not None:
+        raise click.UsageError("--workers are processes of this machine; a cluster has its own: --cluster local:N")
     client = stack.enter_context(connected(cluster))
     seen = [os.path.abspath(path) for path in paths or indexed_roots(opened) if not is_address(path)]
     return stack.enter_context(closing(ClusterPool(client, seen)))

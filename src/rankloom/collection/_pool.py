@@ -101,7 +101,19 @@ def run_in_order(
         prepare(settings)
         yield from (function(*task, alive=lambda doing="": watch(doing) if doing else None) for task in tasks)
         return
-    crew = [Worker(Job(function, prepare, settings, stall_seconds)) for _ in range(workers)]
+    yield from _run_here(Job(function, prepare, settings, stall_seconds), tasks, workers, failed, patience, watch)
+
+
+def _run_here(
+    job: Job,
+    tasks: Iterable[tuple[Any, ...]],
+    workers: int,
+    failed: Callable[[tuple[Any, ...], str], Any],
+    patience: float | None,
+    watch: Callable[[str], None],
+) -> Generator[Any, None, None]:
+    """What `run_in_order` does with processes of this machine."""
+    crew = [Worker(job) for _ in range(workers)]
     idle: SimpleQueue[Worker] = SimpleQueue()
     for worker in crew:
         idle.put(worker)

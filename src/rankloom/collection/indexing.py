@@ -30,7 +30,7 @@ from rankloom.collection.readers import (
     choose_readers,
     unread_count,
 )  # fmt: skip
-from rankloom.collection.scanning import FoundFile, placed, roots_of, scan
+from rankloom.collection.scanning import FoundFile, Scan, placed, roots_of, scan
 from rankloom.collection.settings import settings_for
 from rankloom.collection.verify import refuse_damaged
 from rankloom.media import kind_of, read_captions
@@ -76,6 +76,11 @@ class IndexReport:
     video_work: float = 0.0
     seconds: float = 0.0
 
+    def scanned(self, scan: Scan) -> None:
+        """Take over what a look through the folders has found."""
+        self.unchanged, self.away, self.unreadable = scan.unchanged, scan.away, scan.unreadable
+        self.removed = len(scan.gone)
+
 
 def index(
     collection: Collection,
@@ -98,8 +103,7 @@ def index(
     Parameters
     ----------
     collection : where to.
-    paths : files and folders, with a pool also addresses such as `s3://bucket/folder`. Without any, those of earlier
-        runs.
+    paths : files, folders, and with a pool addresses such as `s3://bucket/folder`. Without any, those of earlier runs.
     preset : the descriptors to compute, by a name of `PRESETS`. Without one those that the collection has, or "fast".
     descriptors : descriptors to compute in addition.
     captions : texts for the files, from a table.
@@ -120,15 +124,12 @@ def index(
         choose_readers(collection, {OCR: ocr, SPEECH: speech})
         roots = roots_of(collection, paths)
         count = os.cpu_count() or 1 if workers is None else workers
-        looking = partial(progress, 0, 0)
-        scanned = scan(collection, roots, leave, looking, retry=retry, forget_missing=forget_missing)
-        tasks, gone = scanned.tasks, scanned.gone
-        report.unchanged, report.away, report.unreadable = scanned.unchanged, scanned.away, scanned.unreadable
-        settings = settings_for(collection, preset, descriptors, [task.path for task in tasks], count)
+        scanned = scan(collection, roots, leave, partial(progress, 0, 0), retry=retry, forget_missing=forget_missing)
+        report.scanned(scanned)
+        settings = settings_for(collection, preset, descriptors, [task.path for task in scanned.tasks], count)
         backfill(collection, settings, count, progress)
-        forget_files(collection, gone)
-        report.removed = len(gone)
-        _describe(collection, tasks, settings, count, report, progress)
+        forget_files(collection, scanned.gone)
+        _describe(collection, scanned.tasks, settings, count, report, progress)
         look_for_positions(collection, count, progress)
         if reread:
             report.reread = read_again(
