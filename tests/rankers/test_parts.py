@@ -59,7 +59,7 @@ RANKERS = [
 ]
 
 
-@pytest.mark.parametrize("ranker", RANKERS, ids=lambda ranker: " ".join(repr(ranker).split())[:80])
+@pytest.mark.parametrize("ranker", RANKERS, ids=[f"{type(ranker).__name__} {i}" for i, ranker in enumerate(RANKERS)])
 def test_parts_give_the_weights_of_all_rows(ranker):
     data = make_ranking(120, n_features=6, random_state=3)
     whole = clone(ranker).fit(data.X, data.y, qid=data.qid)
