@@ -16,7 +16,7 @@ WORKERS = 2
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
-    options = {"threads_per_worker": 1, "dashboard_address": None, "memory_limit": 0, "silence_logs": logging.CRITICAL}
+    options = {"threads_per_worker": 1, "dashboard_address": ":0", "memory_limit": 0, "silence_logs": logging.CRITICAL}
     with LocalCluster(n_workers=WORKERS, **options) as cluster, Client(cluster) as client:
         yield client
 
