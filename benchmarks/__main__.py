@@ -13,6 +13,7 @@ for pool in ("OMP", "OPENBLAS", "MKL", "NUMBA", "RAYON"):
 SECTIONS = (
     "margin", "sparse", "online", "cascade", "content_aware", "descriptors", "collection", "reading", "text", "search",
     "quality", "words", "learning", "letor", "waiting", "replay", "large", "browse",
+    "cluster",
 )  # fmt: skip
 
 

@@ -63,6 +63,11 @@ class RankingData:
     def __len__(self) -> int:
         return len(self.y)
 
+    def __sizeof__(self) -> int:
+        """The bytes of the arrays: what it costs to move the rows elsewhere."""
+        arrays = (self.X,) if isinstance(self.X, np.ndarray) else (self.X.data, self.X.indices, self.X.indptr)
+        return sum(array.nbytes for array in (*arrays, self.y, np.asarray(self.qid)))
+
     def widened(self, n_features: int) -> RankingData:
         """Return the same rows with columns of 0 at the end, up to `n_features`.
 

@@ -13,7 +13,7 @@ from rankloom.groups import group_rows
 from rankloom.model_selection.selection import read_folds, select
 from rankloom.rankers import load_ranker
 from rankloom.rankers.base import Problem
-from rankloom.rankers.lambdamart import LambdaMART, _booster, _labels, _lists
+from rankloom.rankers.lambdamart import LambdaMART, _booster, _lists, label_gains, labels_of
 from rankloom.rankers.neural import canonical
 from tests.data import SHARED, needs_shared
 
@@ -78,6 +78,11 @@ def test_long_lists_are_dealt_out_evenly():
         assert (np.diff(part) > 0).all()
     positives = [labels[part].sum() for part in np.split(places, np.cumsum(lengths)[:-1])][1:4]
     assert max(positives) - min(positives) <= 1
+
+
+def _labels(y):
+    grades = np.unique(y)
+    return labels_of(y, grades), label_gains(grades)
 
 
 def test_grades_for_lightgbm():

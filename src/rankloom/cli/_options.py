@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rankloom._addresses import is_address, local_path
+
 if TYPE_CHECKING:
     from rankloom.engine import Engine
 
@@ -22,6 +24,18 @@ RANKER_NAMES = (
 COLLECTION = "rankloom.collection"  # where the context of a command keeps the folder of its collection
 # A file that is read: one that is not there is named at once, before anything heavy is loaded.
 InputFile = click.Path(exists=True, dir_okay=False)
+
+
+class PathOrAddress(click.Path):
+    """A path that exists, or an address such as `s3://bucket/folder`, which is only read."""
+
+    def __init__(self) -> None:
+        super().__init__(exists=True)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The address as it is, or the path; that of a `file://` address too."""
+        return value if is_address(value) else super().convert(local_path(value), param, ctx)
+
 
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object a line instead of tables.")
 policy_option = click.option(
@@ -36,6 +50,9 @@ index_option = click.option(
     "--index", type=click.Choice(["exact", "cascade", "faiss"]), help="Which items all experts look at: all of them, "
     "those that sketches or FAISS propose; beyond 200,000 items those of the sketches unless given.",
 )  # fmt: skip
+cluster_option = click.option(
+    "--cluster", metavar="ADDRESS", help="Work on a Dask cluster: tcp://HOST:8786, or local:N for N processes here."
+)
 set_option = click.option(
     "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter of the ranker; may be repeated."
 )

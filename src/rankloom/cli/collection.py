@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankloom.cli._options import InputFile, collection_folder, collection_option, json_option
+from rankloom.cli._options import (
+    InputFile,
+    PathOrAddress,
+    cluster_option,
+    collection_folder,
+    collection_option,
+    json_option,
+)
 from rankloom.cli._output import emit, file_progress, say, table
 
 if TYPE_CHECKING:
+    from rankloom.cluster import ClusterPool
     from rankloom.collection import Collection, IndexReport
 
 
 @click.command()
-@click.argument("paths", nargs=-1, type=click.Path(exists=True))
+@click.argument("paths", nargs=-1, type=PathOrAddress())
 @collection_option
 @click.option("--preset", help="Descriptors to compute: fast (at first), paper36 or full.")
 @click.option(
@@ -25,6 +35,7 @@ if TYPE_CHECKING:
 @click.option("--path-column", default="path", show_default=True, help="Its column with the paths.")
 @click.option("--text-column", default="caption", show_default=True, help="Its column with the captions.")
 @click.option("--workers", type=click.IntRange(min=0), help="Processes; one a core unless given, 0 for none.")
+@cluster_option
 @click.option("--retry", is_flag=True, help="Read files again that could not be read before.")
 @click.option("--ocr/--no-ocr", default=None, help="Read text in pictures, from now on; on if it is installed.")
 @click.option("--speech/--no-speech", default=None, help="Listen to videos, from now on; on if it is installed.")
@@ -42,6 +53,7 @@ def index(
     path_column: str,
     text_column: str,
     workers: int | None,
+    cluster: str | None,
     retry: bool,
     ocr: bool | None,
     speech: bool | None,
@@ -61,37 +73,49 @@ def index(
     With the extras ocr and speech, text in pictures and speech in videos are read too. Files that were described before
     an extra was installed are left alone until you say --reread.
 
-    With --watch (the extra watch) it goes on until Ctrl-C and indexes what changes; files that are being written are
-    left alone until they are complete.
+    With --watch (the extra watch) it goes on until Ctrl-C and indexes what changes, when it is completely written. With
+    --cluster (the extra cluster) the workers of a Dask cluster describe the files; they must see the folders as they
+    are here, and PATHS may be addresses such as s3://bucket/folder or https://host/folder/.
 
     \b
     Example:
       rankloom index ~/Pictures
       rankloom index photos/ -c photos.rankloom --captions captions.csv --preset full
-      rankloom index --reread --no-speech
       rankloom index ~/Pictures --watch
+      rankloom index s3://bucket/photos --cluster tcp://10.0.0.5:8786
     """
     from rankloom.collection import Captions, Collection
     from rankloom.collection.watching import check_watching
 
     if watched:
         check_watching()
-    options = {
-        "preset": preset, "descriptors": descriptors, "workers": workers, "retry": retry, "ocr": ocr, "speech": speech,
-        "reread": reread, "forget_missing": forget_missing,
+    options: dict[str, Any] = {
+        "preset": preset, "descriptors": descriptors, "retry": retry, "ocr": ocr, "speech": speech, "reread": reread,
+        "forget_missing": forget_missing,
         "captions": None if captions is None else Captions(captions, path_column, text_column),
     }  # fmt: skip
-    with Collection(collection_folder(collection), create=bool(paths)) as opened:
+    with ExitStack() as stack:
+        opened = stack.enter_context(Collection(collection_folder(collection), create=bool(paths)))
+        options["workers"] = workers if cluster is None else _pool(cluster, workers, opened, paths, stack)
 
         def update(again: bool = False, **others: Any) -> None:
             report = _index(opened, paths, options | others, neighbors=not no_neighbors)
             if not again or _did_something(report):
                 _show_report(report, str(opened.folder), captions is not None, as_json=as_json)
 
-        if watched:
-            _watch(opened, paths, update)
-        else:
-            update()
+        _watch(opened, paths, update) if watched else update()
+
+
+def _pool(cluster: str, workers: int | None, opened: Collection, paths: Sequence[str], stack: ExitStack) -> ClusterPool:
+    from rankloom._addresses import is_address
+    from rankloom.cluster import ClusterPool, connected
+    from rankloom.collection.overview import indexed_roots
+
+    if workers is not None:
+        raise click.UsageError("--workers are processes of this machine; a cluster has its own: --cluster local:N")
+    client = stack.enter_context(connected(cluster))
+    seen = [os.path.abspath(path) for path in paths or indexed_roots(opened) if not is_address(path)]
+    return stack.enter_context(closing(ClusterPool(client, seen)))
 
 
 def _index(opened: Collection, paths: Sequence[str], options: Mapping[str, Any], *, neighbors: bool) -> IndexReport:

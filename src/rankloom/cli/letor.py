@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from rankloom.cli._options import RANKER_NAMES, json_option, metric_option, policy_option, read_settings, set_option
+from rankloom.cli._options import (
+    RANKER_NAMES,
+    cluster_option,
+    json_option,
+    metric_option,
+    policy_option,
+    read_settings,
+    set_option,
+)
 from rankloom.cli._output import emit, say, table
 
 if TYPE_CHECKING:
@@ -27,13 +37,40 @@ def _size(data: RankingData) -> dict[str, int]:
     return {"queries": len(group_rows(data.qid, len(data))), "rows": len(data), "features": data.X.shape[1]}
 
 
+class _Training(NamedTuple):
+    """The data of TRAIN, here or on a cluster: their size, the names of their features, and what fits a ranker."""
+
+    size: dict[str, int]
+    feature_names: Sequence[str] | None
+    fit: Callable[[Ranker], Ranker]
+
+
+def _training(train: str, cluster: str | None, sparse: bool, opened: ExitStack) -> _Training:
+    if cluster is not None:
+        from rankloom.cluster import ClusterData, connected
+        from rankloom.cluster import fit as fit_on_cluster
+
+        client = opened.enter_context(connected(cluster))
+        parts = ClusterData.read(train, client)
+        if parts.regrouped:
+            say("the rows of some queries were in several files: they have been brought together", err=True)
+        size = {"queries": parts.n_queries, "rows": parts.n_rows, "features": len(parts.feature_names)}
+        return _Training(size, parts.feature_names, lambda ranker: fit_on_cluster(ranker, parts, client))
+    from rankloom.datasets import load
+    from rankloom.datasets.patterns import is_pattern, load_files
+
+    data = load_files(train, sparse=sparse) if is_pattern(train) else load(train, sparse=sparse)
+    return _Training(_size(data), data.feature_names, lambda ranker: ranker.fit(*data))
+
+
 @click.command()
-@click.argument("train", type=_File)
+@click.argument("train")
 @click.option("--ranker", "-r", default="rlr", show_default=True, help=f"One of {RANKER_NAMES}.")
 @set_option
 @click.option("--output", "-o", type=_File, required=True, help="Where to write the ranker (JSON).")
 @click.option("--validation", type=_File, help="Choose the parameters that are not set on this file.")
 @click.option("--stream", is_flag=True, help="For online rankers: read TRAIN piece by piece, in bounded memory.")
+@cluster_option
 @sparse_option
 @metric_option("AP")
 @policy_option
@@ -45,6 +82,7 @@ def fit(
     output: str,
     validation: str | None,
     stream: bool,
+    cluster: str | None,
     sparse: bool,
     metrics: tuple[str, ...],
     policy: str,
@@ -52,15 +90,20 @@ def fit(
 ) -> None:
     """Fit a ranker to TRAIN and save it as JSON.
 
+    TRAIN is a file, a pattern that several files match, a folder of Parquet files, or an address such as
+    s3://bucket/train-*.parquet. With --cluster Parquet files are loaded and learned from by the workers of a Dask
+    cluster, each file by one of them.
+
     \b
     Example:
       rankloom fit train.txt --ranker rlr --set nu=1 -o model.json
       rankloom fit train.txt.gz --ranker frlr --validation vali.txt.gz -o model.json
       rankloom fit large.txt.gz --ranker opar2 --stream -o model.json
       rankloom fit words.txt.gz --ranker frlr --sparse -o model.json
+      rankloom fit 'train/*.parquet' --cluster local:4 -o model.json
     """
     from rankloom.datasets import load
-    from rankloom.model_selection.selection import default_grid, select
+    from rankloom.model_selection.selection import default_grid, select_fitted
     from rankloom.rankers import make_ranker
 
     fixed = read_settings(settings)
@@ -68,24 +111,27 @@ def fit(
     model = make()  # a wrong name or parameter is said before a long file is read
     if sparse and not model.takes_compact:
         raise ValueError(f"{ranker} learns from dense rows only; leave --sparse out")
+    if cluster is not None and (stream or sparse):
+        raise ValueError("--cluster reads Parquet files into memory; --stream and --sparse do not go with it")
     if stream:
         _fit_stream(train, ranker, model, fixed, output, validation, sparse, as_json)
         return
-    data = load(train, sparse=sparse)
-    record: dict[str, Any] = {"ranker": ranker, **_size(data)}
-    began = perf_counter()
-    if validation is None:
-        model.fit(data.X, data.y, qid=data.qid)
-    else:
-        held = load(validation, sparse=sparse)
-        chosen = select(make, default_grid(ranker, fixed), data, held, metrics[0], policy)
-        model, fixed = chosen.ranker, {**fixed, **chosen.params}
-        record["validation"] = {metrics[0]: chosen.value}
-    record |= {"params": fixed, "seconds": round(perf_counter() - began, 4), "output": output}
-    if data.feature_names is not None:
+    with ExitStack() as opened:
+        training = _training(train, cluster, sparse, opened)
+        record: dict[str, Any] = {"ranker": ranker, **training.size}
+        began = perf_counter()
+        if validation is None:
+            training.fit(model)
+        else:
+            held = load(validation, sparse=sparse)
+            chosen = select_fitted(training.fit, make, default_grid(ranker, fixed), held, metrics[0], policy)
+            model, fixed = chosen.ranker, {**fixed, **chosen.params}
+            record["validation"] = {metrics[0]: chosen.value}
+        record |= {"params": fixed, "seconds": round(perf_counter() - began, 4), "output": output}
+    if training.feature_names is not None:
         import numpy as np
 
-        model.feature_names_in_ = np.array(data.feature_names, dtype=object)
+        model.feature_names_in_ = np.array(training.feature_names, dtype=object)
     model.save(output)
     _tell_fit(record, as_json)
 

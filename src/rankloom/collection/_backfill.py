@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rankloom.collection._files import AppendFile, vector_file
-from rankloom.collection._pool import run_in_order
+from rankloom.collection._pool import Workers, at_most, run_in_order
 from rankloom.collection.collection import Collection, StoredDescriptor
 from rankloom.collection.describing import (
     DescribedFile,
@@ -27,7 +27,7 @@ BATCH_ITEMS = 500
 
 
 def described_again(
-    collection: Collection, ids: Sequence[int], settings: DescriberSettings, workers: int
+    collection: Collection, ids: Sequence[int], settings: DescriberSettings, workers: Workers
 ) -> Iterator[tuple[int, DescribedItem | None]]:
     """Describe items again, in the order of their ids: the id, and the description or None if there is none.
 
@@ -46,7 +46,7 @@ def described_again(
     contents = [(key, [row[0] for row in group]) for key, group in groupby(rows, key=lambda row: row[1:])]
     tasks = [(path,) for (_, path, _, _), _ in contents if path is not None]
     results = run_in_order(
-        describe_file, tasks, workers=min(workers, len(tasks)), prepare=prepare_worker, settings=settings,
+        describe_file, tasks, workers=at_most(workers, len(tasks)), prepare=prepare_worker, settings=settings,
         failed=lambda task, why: None,
     )  # fmt: skip
     for (digest, path, start, count), ids in contents:
@@ -57,7 +57,7 @@ def described_again(
 
 
 def backfill(
-    collection: Collection, settings: DescriberSettings, workers: int, progress: Callable[[int, int, str], None]
+    collection: Collection, settings: DescriberSettings, workers: Workers, progress: Callable[[int, int, str], None]
 ) -> None:
     """Compute the vectors that descriptors lack, item after item, so that all reach the last item."""
     total = len(collection)

@@ -18,8 +18,9 @@ from multiprocessing.spawn import get_executable
 from queue import SimpleQueue
 from threading import Lock
 from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
+from rankloom._addresses import is_address
 from rankloom.collection import _worker
 
 _AHEAD = 32  # tasks a worker may be ahead of the one that is waited for
@@ -37,11 +38,42 @@ class WorkerError(ChildProcessError):
     """A worker process that cannot start or work, with the reason in one line; the run cannot go on."""
 
 
+class Job(NamedTuple):
+    """What a worker does with its tasks, and how it is prepared: as `run_in_order` takes them."""
+
+    function: Callable[..., Any]
+    prepare: Callable[..., None]
+    settings: Any
+    stall_seconds: float
+
+
+class Pool(Protocol):
+    """Workers elsewhere, such as those of a cluster. They also read files that are not on this machine."""
+
+    def run(
+        self,
+        job: Job,
+        tasks: Iterable[tuple[Any, ...]],
+        failed: Callable[[tuple[Any, ...], str], Any],
+        patience: float | None,
+        watch: Callable[[str], None],
+    ) -> Generator[Any, None, None]:
+        """Yield the result of every task, as `run_in_order` does."""
+
+
+Workers = int | Pool  # processes of this machine, 0 for none; or a pool
+
+
+def at_most(workers: Workers, tasks: int) -> Workers:
+    """Not more processes than there are tasks."""
+    return min(workers, tasks) if isinstance(workers, int) else workers
+
+
 def run_in_order(
     function: Callable[..., Any],
     tasks: Iterable[tuple[Any, ...]],
     *,
-    workers: int,
+    workers: Workers,
     prepare: Callable[..., None],
     settings: Any,
     failed: Callable[[tuple[Any, ...], str], Any],
@@ -54,18 +86,34 @@ def run_in_order(
     Parameters
     ----------
     function, tasks : what to do. Tasks are taken a bounded number ahead. A long task calls `alive(doing)` now and then.
-    workers : processes; 0 works in this one.
+    workers : processes; 0 works in this one. Or a pool.
     prepare, settings : called with the settings in each process first. If this fails, a WorkerError is raised.
     failed : makes the result of a task that killed its process, or hung in it; called with the task and the reason.
     stall_seconds : a task that gives no sign of life for so long is ended together with its process.
     patience : seconds that finished results wait for an earlier one; then they come first. None: for ever.
     watch : called about once a second, while nothing is finished, with what a worker does.
     """
+    if not isinstance(workers, int):
+        yield from workers.run(Job(function, prepare, settings, stall_seconds), tasks, failed, patience, watch)
+        return
+    tasks = _of_this_machine(tasks)
     if workers == 0:
         prepare(settings)
         yield from (function(*task, alive=lambda doing="": watch(doing) if doing else None) for task in tasks)
         return
-    crew = [Worker(function, prepare, settings, stall_seconds) for _ in range(workers)]
+    yield from _run_here(Job(function, prepare, settings, stall_seconds), tasks, workers, failed, patience, watch)
+
+
+def _run_here(
+    job: Job,
+    tasks: Iterable[tuple[Any, ...]],
+    workers: int,
+    failed: Callable[[tuple[Any, ...], str], Any],
+    patience: float | None,
+    watch: Callable[[str], None],
+) -> Generator[Any, None, None]:
+    """What `run_in_order` does with processes of this machine."""
+    crew = [Worker(job) for _ in range(workers)]
     idle: SimpleQueue[Worker] = SimpleQueue()
     for worker in crew:
         idle.put(worker)
@@ -90,7 +138,7 @@ def run_in_order(
             if waiting[0] is not first:
                 first, since = waiting[0], monotonic()
             seconds = None if patience is None else max(0.0, since + patience - monotonic())
-            yield _next_finished(waiting, seconds, partial(_watch, crew, watch)).result()
+            yield next_finished(waiting, seconds, partial(_watch, crew, watch)).result()
     finally:
         for worker in crew:
             worker.stop()
@@ -99,13 +147,20 @@ def run_in_order(
             worker.close()
 
 
+def _of_this_machine(tasks: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+    for task in tasks:
+        if isinstance(task[0], str) and is_address(task[0]):
+            raise ValueError(f"{task[0]} is read by a cluster; add: --cluster local:{os.cpu_count() or 1}")
+        yield task
+
+
 def _watch(crew: Iterable[Worker], watch: Callable[[str], None]) -> None:
     doing = next((worker.doing for worker in crew if worker.doing), "")
     if doing:
         watch(doing)
 
 
-def _next_finished(waiting: deque[Future[Any]], seconds: float | None, waited: Callable[[], None]) -> Future[Any]:
+def next_finished(waiting: deque[Future[Any]], seconds: float | None, waited: Callable[[], None]) -> Future[Any]:
     """Take the first of some futures; if that does not end in so many seconds, the first of those that are finished."""
     end = None if seconds is None else monotonic() + seconds
     while not waiting[0].done() and (end is None or monotonic() < end):
@@ -128,12 +183,11 @@ class Worker:
 
     Parameters
     ----------
-    function, prepare, settings : as `run_in_order` takes them.
-    stall_seconds : a task that gives no sign of life for so long is ended.
+    job : what it does; a task that gives no sign of life for `stall_seconds` is ended.
     """
 
-    def __init__(self, function: Callable[..., Any], prepare: Callable[..., None], settings: Any, stall_seconds: float):
-        self._job = (function, prepare, settings, stall_seconds)
+    def __init__(self, job: Job):
+        self._job = tuple(job)  # the process imports nothing of ours before it was told where from
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection[Any, Any] | None = None
         self._stopped = False

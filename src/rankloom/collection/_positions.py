@@ -6,7 +6,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable
 
-from rankloom.collection._pool import run_in_order
+from rankloom.collection._pool import Workers, at_most, run_in_order
 from rankloom.collection.collection import Collection
 from rankloom.media.positions import Position, read_position
 
@@ -19,7 +19,7 @@ def store_positions(db: sqlite3.Connection, positions: Iterable[tuple[str, Posit
     db.executemany("INSERT OR REPLACE INTO positions VALUES (?, ?, ?)", rows)
 
 
-def look_for_positions(collection: Collection, workers: int, progress: Callable[[int, int, str], None]) -> None:
+def look_for_positions(collection: Collection, workers: Workers, progress: Callable[[int, int, str], None]) -> None:
     """Read the positions of contents for which that was not done yet. Files are not decoded, nor described again."""
     rows = collection.db.execute(
         "SELECT hash, path, size, mtime_ns FROM files WHERE hash IN (SELECT hash FROM contents EXCEPT"
@@ -29,7 +29,7 @@ def look_for_positions(collection: Collection, workers: int, progress: Callable[
     if not todo:
         return
     results = run_in_order(
-        _position, [(path,) for _, path in todo], workers=min(workers, 1 + len(todo) // BATCH), prepare=_nothing,
+        _position, [(path,) for _, path in todo], workers=at_most(workers, 1 + len(todo) // BATCH), prepare=_nothing,
         settings=None, failed=lambda task, why: None,
     )  # fmt: skip
     batch: list[tuple[str, Position | None]] = []

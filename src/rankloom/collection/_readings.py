@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from os.path import basename
 
-from rankloom.collection._pool import run_in_order
+from rankloom.collection._pool import Workers, at_most, run_in_order
 from rankloom.collection._reading import Box, FaceKey
 from rankloom.collection.collection import Collection
 from rankloom.collection.describing import (
@@ -43,7 +43,7 @@ def store_readings(db: sqlite3.Connection, file: DescribedFile) -> None:
 def reread(
     collection: Collection,
     settings: DescriberSettings,
-    workers: int,
+    workers: Workers,
     progress: Callable[[int, int, str], None],
     warn: Callable[[str, str], None],
 ) -> int:
@@ -62,7 +62,7 @@ def reread(
         return 0
     chosen = replace(settings, descriptors=(), tags=False)
     results = run_in_order(
-        describe_file, [(content.path,) for content in unread], workers=min(workers, len(unread)),
+        describe_file, [(content.path,) for content in unread], workers=at_most(workers, len(unread)),
         prepare=prepare_worker, settings=chosen, failed=lambda task, why: why,
         watch=lambda doing: progress(done, len(unread), doing),
     )  # fmt: skip

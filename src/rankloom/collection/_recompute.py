@@ -12,6 +12,7 @@ import numpy as np
 
 from rankloom.collection._backfill import described_again
 from rankloom.collection._files import AppendFile, vector_file
+from rankloom.collection._pool import Workers
 from rankloom.collection._readings import store_boxes
 from rankloom.collection.collection import THUMBNAILS, Collection, StoredDescriptor
 from rankloom.collection.describing import DescribedItem, DescriberSettings, as_stored
@@ -21,7 +22,7 @@ DamagedBlock = tuple[str, int, int]  # the file, where the block starts, its byt
 
 
 def describe_blocks(
-    collection: Collection, blocks: Sequence[DamagedBlock], settings: DescriberSettings, workers: int
+    collection: Collection, blocks: Sequence[DamagedBlock], settings: DescriberSettings, workers: Workers
 ) -> int:
     """Describe the items of damaged blocks again, each file once, and write what they hold; then its checksums.
 
@@ -136,7 +137,7 @@ def incomplete_items(collection: Collection) -> list[int]:
     return [number for (number,) in collection.db.execute(query)]
 
 
-def describe_items(collection: Collection, settings: DescriberSettings, workers: int) -> int:
+def describe_items(collection: Collection, settings: DescriberSettings, workers: Workers) -> int:
     """Describe items again whose rows were lost; returns how many have no file any more: they stay hidden."""
     chosen, lost = replaced(settings, descriptors=()), 0
     for number, item in described_again(collection, incomplete_items(collection), chosen, workers):

@@ -5,15 +5,17 @@ from __future__ import annotations
 import atexit
 import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import cache
+from itertools import islice
 from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom.collection._pool import TaskLost, Worker, run_in_order
-from rankloom.media import MediaError, read_image
+from rankloom.collection._pool import Job, TaskLost, Worker, Workers, at_most, run_in_order
+from rankloom.media import MediaError, read_image, read_shots
 from rankloom.media.images import MAX_PIXELS, MAX_SIDE, Source
 
 PROCESSES = 2
@@ -47,7 +49,7 @@ class PictureReader:
 
     def __init__(self, processes: int = PROCESSES, seconds: float = SECONDS):
         self.processes, self.seconds = processes, seconds
-        self._workers = [Worker(_decode, _prepare, None, seconds) for _ in range(processes)]
+        self._workers = [Worker(Job(_decode, _prepare, None, seconds)) for _ in range(processes)]
         self._idle: SimpleQueue[Worker] = SimpleQueue()
         for worker in self._workers:
             self._idle.put(worker)
@@ -83,22 +85,42 @@ def picture_reader() -> PictureReader:
     return reader
 
 
-def readable_pictures(paths: Iterable[str | os.PathLike[str]], workers: int) -> Iterator[NDArray[np.uint8]]:
+def readable_pictures(paths: Iterable[str | os.PathLike[str]], workers: Workers) -> Iterator[NDArray[np.uint8]]:
     """The pictures that can be read, in their order.
 
     Parameters
     ----------
     paths : the files.
-    workers : processes that decode; 0 for none.
+    workers : processes that decode, 0 for none; or a pool.
     """
     tasks = [(os.fspath(path), MAX_SIDE, MAX_PIXELS) for path in paths]
     results = run_in_order(
-        _decode, tasks, workers=min(workers, len(tasks)), prepare=_prepare, settings=None,
+        _decode, tasks, workers=at_most(workers, len(tasks)), prepare=_prepare, settings=None,
         failed=lambda task, why: (None, why),
     )  # fmt: skip
     for pixels, _ in results:
         if pixels is not None:
             yield pixels
+
+
+def readable_frames(
+    paths: Iterable[str | os.PathLike[str]], shots: int, workers: Workers
+) -> Iterator[NDArray[np.uint8]]:
+    """The key frames of the first shots of videos, as far as they can be read, in their order.
+
+    Parameters
+    ----------
+    paths : the files.
+    shots : of each video.
+    workers : processes that decode, 0 for none; or a pool.
+    """
+    tasks = [(os.fspath(path), shots) for path in paths]
+    results = run_in_order(
+        _first_frames, tasks, workers=at_most(workers, len(tasks)), prepare=_prepare, settings=None,
+        failed=lambda task, why: [],
+    )  # fmt: skip
+    for frames in results:
+        yield from frames
 
 
 def _prepare(_: Any) -> None:
@@ -115,3 +137,11 @@ def _decode(
         return read_image(source, max_side=max_side, max_pixels=max_pixels), ""
     except MediaError as error:
         return None, str(error)
+
+
+def _first_frames(path: str, shots: int, *, alive: Callable[[], None] = lambda: None) -> list[NDArray[np.uint8]]:
+    frames: list[NDArray[np.uint8]] = []
+    with suppress(MediaError):  # indexing says why it cannot be read
+        for shot in islice(read_shots(path, alive=alive), shots):
+            frames += [frame.image for frame in shot.key_frames]
+    return frames

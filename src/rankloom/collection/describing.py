@@ -105,6 +105,15 @@ class DescribedFile:
     seconds: float = 0.0  # that it took
 
 
+class FileTask(NamedTuple):
+    """What `describe_file` is called with; `beside` are the addresses of its texts, where the file has an address."""
+
+    path: str
+    root: str | None
+    known: tuple[str, ...]
+    beside: tuple[str, ...] = ()
+
+
 class Content(NamedTuple):
     """The hash of a file's content, and what to decode: its bytes if there are few, or else its path."""
 
@@ -205,6 +214,7 @@ def describe_file(
     path: str,
     root: str | None = None,
     known: Collection[str] = (),
+    beside: Collection[str] = (),
     *,
     alive: Callable[[str], None] = lambda doing: None,
 ) -> DescribedFile:
@@ -215,6 +225,7 @@ def describe_file(
     path : the file.
     root : the folder that is indexed: the names of the folders below it are texts.
     known : hashes of contents that are described already; a file with one of them is only hashed.
+    beside : addresses of its texts, for the worker that has fetched them; here they are files beside it.
     alive : called every now and then with what is being done.
     """
     began = perf_counter()

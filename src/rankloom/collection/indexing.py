@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any
 
 from rankloom._io import remove_leftovers
 from rankloom.collection._backfill import backfill
-from rankloom.collection._pool import run_in_order
+from rankloom.collection._pool import Workers, at_most, run_in_order
 from rankloom.collection._positions import look_for_positions
 from rankloom.collection._readings import reread as read_again
 from rankloom.collection._texts import shared_texts
@@ -21,8 +20,7 @@ from rankloom.collection._writer import Writer
 from rankloom.collection.collection import Collection
 from rankloom.collection.damage import clear_workplaces
 from rankloom.collection.derived import store_derived, store_learned
-from rankloom.collection.describing import DescribedFile, DescriberSettings, describe_file, prepare_worker
-from rankloom.collection.overview import indexed_roots
+from rankloom.collection.describing import DescribedFile, DescriberSettings, FileTask, describe_file, prepare_worker
 from rankloom.collection.people import group_faces
 from rankloom.collection.readers import (
     OCR,
@@ -32,11 +30,11 @@ from rankloom.collection.readers import (
     choose_readers,
     unread_count,
 )  # fmt: skip
+from rankloom.collection.scanning import FoundFile, Scan, placed, roots_of, scan
 from rankloom.collection.settings import settings_for
 from rankloom.collection.verify import refuse_damaged
-from rankloom.media import find_files, kind_of, read_captions
+from rankloom.media import kind_of, read_captions
 
-LOOKS = 500  # files that are looked at between two words on it
 PATIENCE_SECONDS = 20.0  # files that are described wait for an earlier one, so that the same files get the same numbers
 
 
@@ -78,11 +76,10 @@ class IndexReport:
     video_work: float = 0.0
     seconds: float = 0.0
 
-
-@dataclass(frozen=True)
-class _Task:
-    path: str
-    root: str | None
+    def scanned(self, scan: Scan) -> None:
+        """Take over what a look through the folders has found."""
+        self.unchanged, self.away, self.unreadable = scan.unchanged, scan.away, scan.unreadable
+        self.removed = len(scan.gone)
 
 
 def index(
@@ -92,7 +89,7 @@ def index(
     preset: str | None = None,
     descriptors: Sequence[str] = (),
     captions: Captions | None = None,
-    workers: int | None = None,
+    workers: Workers | None = None,
     retry: bool = False,
     forget_missing: bool = False,
     ocr: bool | None = None,
@@ -106,11 +103,11 @@ def index(
     Parameters
     ----------
     collection : where to.
-    paths : files and folders. Without any, those of earlier runs.
+    paths : files, folders, and with a pool addresses such as `s3://bucket/folder`. Without any, those of earlier runs.
     preset : the descriptors to compute, by a name of `PRESETS`. Without one those that the collection has, or "fast".
     descriptors : descriptors to compute in addition.
     captions : texts for the files, from a table.
-    workers : processes; None for one a core, 0 for none.
+    workers : processes; None for one a core, 0 for none. Or a pool, such as a `rankloom.cluster.ClusterPool`.
     retry : read files again that could not be read before.
     forget_missing : take the files of folders that are empty or not there for deleted.
     ocr, speech : whether text in pictures and speech in videos are read, from now on; at first they are where the
@@ -125,15 +122,14 @@ def index(
         _clean(collection.folder)
         refuse_damaged(collection)
         choose_readers(collection, {OCR: ocr, SPEECH: speech})
-        roots = _roots(collection, paths)
+        roots = roots_of(collection, paths)
         count = os.cpu_count() or 1 if workers is None else workers
-        looking = partial(progress, 0, 0)
-        tasks, gone = _scan(collection, roots, report, leave, looking, retry=retry, forget_missing=forget_missing)
-        settings = settings_for(collection, preset, descriptors, [task.path for task in tasks], count)
+        scanned = scan(collection, roots, leave, partial(progress, 0, 0), retry=retry, forget_missing=forget_missing)
+        report.scanned(scanned)
+        settings = settings_for(collection, preset, descriptors, [task.path for task in scanned.tasks], count)
         backfill(collection, settings, count, progress)
-        forget_files(collection, gone)
-        report.removed = len(gone)
-        _describe(collection, tasks, settings, count, report, progress)
+        forget_files(collection, scanned.gone)
+        _describe(collection, scanned.tasks, settings, count, report, progress)
         look_for_positions(collection, count, progress)
         if reread:
             report.reread = read_again(
@@ -156,92 +152,6 @@ def _clean(folder: Path) -> None:
         remove_leftovers(place)
 
 
-def _roots(collection: Collection, paths: Sequence[str | os.PathLike[str]]) -> list[str]:
-    """The folders and files to look at, absolute; they are remembered."""
-    known = indexed_roots(collection)
-    roots = list(dict.fromkeys(os.path.abspath(path) for path in paths)) or known
-    if not roots:
-        raise ValueError("nothing to index: name a folder or a file")
-    for root in (os.path.abspath(path) for path in paths):
-        if not os.path.exists(root):
-            raise FileNotFoundError(2, "no such file or folder", root)
-    merged = [*known, *(root for root in roots if root not in known)]
-    if merged != known:
-        with collection.transaction() as db:
-            db.execute("INSERT OR REPLACE INTO meta VALUES ('roots', ?)", (json.dumps(merged),))
-    return roots
-
-
-def _scan(
-    collection: Collection,
-    roots: list[str],
-    report: IndexReport,
-    leave: Container[str],
-    looking: Callable[[str], None],
-    *,
-    retry: bool,
-    forget_missing: bool,
-) -> tuple[list[_Task], list[str]]:
-    """Files to read, and files that are gone. A file whose size and time are as they were costs one stat."""
-    db = collection.db
-    known = {path: (size, time) for path, size, time in db.execute("SELECT path, size, mtime_ns FROM files")}
-    failed = {path: (size, time) for path, size, time in db.execute("SELECT path, size, mtime_ns FROM errors")}
-    seen: set[str] = set()
-    tasks = []
-    inside = collection.folder
-
-    def unreadable(path: Path, why: str) -> None:
-        report.unreadable.append((str(path), why))
-
-    for root in roots:
-        folder = root if os.path.isdir(root) else None
-        for file in find_files([root], on_error=unreadable) if os.path.exists(root) else ():
-            path = os.path.abspath(file.path)
-            if path in seen or inside in Path(path).parents:
-                continue
-            seen.add(path)
-            if len(seen) % LOOKS == 1:
-                looking(f"looking through folders: {len(seen) - 1:,} files")
-            if path in leave:
-                continue
-            if not _is_text(path):
-                unreadable(Path(ascii(path)), "its name is not Unicode text; rename it")
-                continue
-            try:
-                status = os.stat(path)
-            except OSError:
-                continue  # gone between the listing and now
-            stamp = (status.st_size, status.st_mtime_ns)
-            if known.get(path) == stamp or (failed.get(path) == stamp and not retry):
-                report.unchanged += 1
-            else:
-                tasks.append(_Task(path, folder))
-    blocked = [path for path, _ in report.unreadable]
-    gone = [
-        path for path in (*known, *failed) if path not in seen and _under(path, roots) and not _under(path, blocked)
-    ]
-    if not forget_missing:
-        for root in roots:
-            files = [path for path in gone if _under(path, [root])]
-            if files and not any(_under(path, [root]) for path in seen):
-                report.away.append((root, len(files)))
-    away = [root for root, _ in report.away]
-    return tasks, [path for path in gone if not _under(path, away)]
-
-
-def _is_text(path: str) -> bool:
-    """Whether a name can be stored: those that are not valid UTF-8 hold signs that no text has."""
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _under(path: str, roots: Sequence[str]) -> bool:
-    return any(path == root or path.startswith(root.rstrip(os.sep) + os.sep) for root in roots)
-
-
 def forget_files(collection: Collection, gone: list[str]) -> None:
     """Take deleted files out. Their items stay, hidden, with their vectors and marks: the content may come back."""
     if gone:
@@ -252,28 +162,25 @@ def forget_files(collection: Collection, gone: list[str]) -> None:
 
 def _describe(
     collection: Collection,
-    tasks: list[_Task],
+    tasks: list[FoundFile],
     settings: DescriberSettings,
-    workers: int,
+    workers: Workers,
     report: IndexReport,
     progress: Callable[[int, int, str], None],
 ) -> None:
     if not tasks:
         return
 
-    def with_known() -> Iterator[tuple[str, str | None, tuple[str, ...]]]:
+    def with_known() -> Iterator[FileTask]:
         for task in tasks:
-            try:
-                size = os.stat(task.path).st_size
-            except OSError:
-                size = -1
-            same = collection.db.execute("SELECT hash FROM contents WHERE bytes = ?", (size,)).fetchall()
-            yield task.path, task.root, tuple(digest for (digest,) in same)
+            same = collection.db.execute("SELECT hash FROM contents WHERE bytes = ?", (task.size,)).fetchall()
+            yield FileTask(task.path, task.root, tuple(digest for (digest,) in same), task.beside)
 
     writer = Writer(collection)
     results = run_in_order(
-        describe_file, with_known(), workers=min(workers, len(tasks)), prepare=prepare_worker, settings=settings,
-        failed=_failed, patience=PATIENCE_SECONDS, watch=lambda doing: progress(done, len(tasks), doing),
+        describe_file, with_known(), workers=at_most(workers, len(tasks)), prepare=prepare_worker, settings=settings,
+        failed=partial(_failed, {task.path: task for task in tasks}), patience=PATIENCE_SECONDS,
+        watch=lambda doing: progress(done, len(tasks), doing),
     )  # fmt: skip
     done = 0
     try:
@@ -298,14 +205,9 @@ def _doing(kind: str, settings: DescriberSettings) -> str:
     return ", ".join(["describing", *(reader.doing for reader in readers if reader.extra and kind in reader.kinds)])
 
 
-def _failed(task: tuple[Any, ...], why: str) -> DescribedFile:
-    path = task[0]
-    try:
-        status = os.stat(path)
-        size, time = status.st_size, status.st_mtime_ns
-    except OSError:
-        size = time = -1
-    return DescribedFile(path, kind_of(path) or "", size, time, error=why)
+def _failed(found: Mapping[str, FoundFile], task: tuple[Any, ...], why: str) -> DescribedFile:
+    file = found[task[0]]
+    return DescribedFile(file.path, kind_of(file.path) or "", file.size, file.mtime_ns, error=why)
 
 
 def _read_captions(captions: Captions) -> dict[str, list[str]]:
@@ -326,7 +228,7 @@ def _store_captions(collection: Collection, wanted: dict[str, list[str]], bases:
     matched = 0
     with collection.transaction():
         for path, texts in wanted.items():
-            places = (os.path.abspath(os.path.join(base, path)) for base in bases)
+            places = (placed(path, base) for base in bases)
             named = next((place for place in places if place in exact), None)
             candidates = by_name.get(os.path.basename(path), [])
             target = named or (candidates[0] if len(candidates) == 1 else None)

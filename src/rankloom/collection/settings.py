@@ -5,19 +5,18 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloom._io import make_folder, replaced
+from rankloom.collection._pool import Workers
 from rankloom.collection.collection import Collection
-from rankloom.collection.decoding import readable_pictures
+from rankloom.collection.decoding import readable_frames, readable_pictures
 from rankloom.collection.describing import DescriberSettings, resolve
 from rankloom.collection.readers import active_readers
-from rankloom.media import MediaError, kind_of, read_shots
+from rankloom.media import kind_of
 
 VOCABULARY_PICTURES = 400
 _SHOTS = 4  # of a video
@@ -25,7 +24,7 @@ _VOCABULARY = "vocabulary.npy"
 
 
 def settings_for(
-    collection: Collection, preset: str | None, extra: Sequence[str], new_files: Sequence[str], workers: int
+    collection: Collection, preset: str | None, extra: Sequence[str], new_files: Sequence[str], workers: Workers
 ) -> DescriberSettings:
     """Which descriptors to compute; those that the collection did not have are entered with no rows.
 
@@ -34,7 +33,7 @@ def settings_for(
     collection : where to.
     preset, extra : what is wanted, beside what the collection has.
     new_files : files that will be described, from which visual words may be made.
-    workers : processes that read them; 0 for none.
+    workers : processes that read them, 0 for none; or a pool.
     """
     from rankloom.descriptors import DESCRIPTORS, PRESETS
 
@@ -61,7 +60,7 @@ def settings_for(
     return settings
 
 
-def _vocabulary(collection: Collection, new_files: Sequence[str], workers: int) -> str:
+def _vocabulary(collection: Collection, new_files: Sequence[str], workers: Workers) -> str:
     """The file of visual words; made when it is first needed."""
     path = collection.folder / _VOCABULARY
     if not path.is_file():
@@ -74,16 +73,13 @@ def _vocabulary(collection: Collection, new_files: Sequence[str], workers: int) 
     return str(path)
 
 
-def _sample(paths: Sequence[str], workers: int) -> Iterator[NDArray[np.uint8]]:
+def _sample(paths: Sequence[str], workers: Workers) -> Iterator[NDArray[np.uint8]]:
     """An even choice of the pictures; where there are none, of the videos, by the first shots of each."""
     pictures = [path for path in paths if kind_of(path) == "picture"]
     if pictures:
-        yield from readable_pictures(_evenly(pictures, VOCABULARY_PICTURES), workers)
-        return
-    for path in _evenly([path for path in paths if kind_of(path) == "video"], VOCABULARY_PICTURES // _SHOTS):
-        with suppress(MediaError):  # indexing says why it cannot be read
-            for shot in islice(read_shots(path), _SHOTS):
-                yield from (frame.image for frame in shot.key_frames)
+        return readable_pictures(_evenly(pictures, VOCABULARY_PICTURES), workers)
+    videos = [path for path in paths if kind_of(path) == "video"]
+    return readable_frames(_evenly(videos, VOCABULARY_PICTURES // _SHOTS), _SHOTS, workers)
 
 
 def _evenly(paths: Sequence[str], most: int) -> Sequence[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 from xml.sax.saxutils import escape
 
+from rankloom._addresses import is_address
 from rankloom._io import atomic_write, make_folder
 from rankloom.collection.collection import Collection
 from rankloom.collection.organizing import Notes, noted_items, notes_of
@@ -84,9 +85,12 @@ def export_sidecars(
         is left as it is.
     warn : called with a line for each file that could not be written.
     """
-    roots = sorted((os.path.abspath(root) for root in indexed_roots(collection)), key=len, reverse=True)
+    roots = sorted(indexed_roots(collection), key=len, reverse=True)
     written, left = 0, []
     for path, packet in sidecars(collection, noted_items(collection)):
+        if folder is None and is_address(path):
+            warn(f"{path}: nothing is written beside an address; name a folder for the sidecars")
+            continue
         target = Path(path) if folder is None else Path(folder, _below(path, roots))
         try:
             if folder is None and target.exists() and _OURS not in target.read_bytes():

@@ -15,11 +15,12 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloom._addresses import is_address, open_address
 from rankloom._io import atomic_write
 from rankloom.core import FloatArray, RankingData, listed
 from rankloom.datasets._files import PathLike, check_data, check_path, fields, open_binary
@@ -141,7 +142,35 @@ def load_table(path: PathLike) -> RankingData:
         table = arrow.parquet.read_table(stream) if kind == ".parquet" else None
     if table is None:
         table = _read_csv(arrow, name, _DELIMITERS[kind])
-    columns = list(table.column_names)
+    return _ranking_data(arrow, table, name)
+
+
+def read_parquet(name: str) -> RankingData:
+    """Load a Parquet file of this machine, or one that has an address such as `s3://...`."""
+    arrow = _arrow()
+    with _one_line_errors(arrow, name), open_anywhere(name) as stream:
+        table = arrow.parquet.read_table(stream)
+    return _ranking_data(arrow, table, name)
+
+
+def parquet_queries(name: str) -> tuple[list[str], NDArray[Any], int]:
+    """The feature columns of a Parquet file, its different queries in ascending order, and how many rows it has."""
+    arrow = _arrow()
+    with _one_line_errors(arrow, name), open_anywhere(name) as stream:
+        file = arrow.parquet.ParquetFile(stream)
+        columns = list(file.schema_arrow.names)
+        features = _feature_columns(columns, file.metadata.num_rows, name)
+        queries = _queries(arrow, file.read(["qid"]), name)
+    return features, np.unique(queries), len(queries)
+
+
+def open_anywhere(name: str) -> BinaryIO:
+    """The open file of a path or an address."""
+    return open_address(name) if is_address(name) else open(name, "rb")
+
+
+def _feature_columns(columns: list[str], n_rows: int, name: str) -> list[str]:
+    """The columns that are features; a table that is none of ours is refused."""
     repeated = {column for column in columns if columns.count(column) > 1}
     if repeated:
         raise ValueError(f"{name}: the column {min(repeated)!r} stands there twice")
@@ -149,8 +178,15 @@ def load_table(path: PathLike) -> RankingData:
         if column not in columns:
             raise ValueError(f"{name}: the column {column!r} is missing; the columns are {listed(columns)}")
     features = [column for column in columns if column not in _NOT_FEATURES]
-    if not features or not table.num_rows:
+    if not features or not n_rows:
         raise ValueError(f"{name}: no {'rows' if features else 'feature columns'}")
+    return features
+
+
+def _ranking_data(arrow: _Arrow, table: Any, name: str) -> RankingData:
+    """The rows of a table, checked; `name` is what errors call it."""
+    columns = list(table.column_names)
+    features = _feature_columns(columns, table.num_rows, name)
     with _one_line_errors(arrow, name):
         y = _numbers(arrow, table, "y", name)
         qid = _queries(arrow, table, name)

@@ -81,12 +81,24 @@ def select(
     >>> len(select(RankingLogisticRegression, {"nu": [0.1, 1, 10]}, train, validation).tries)
     3
     """
+    return select_fitted(lambda ranker: ranker.fit(*train), make, grid, validation, metric, policy)
+
+
+def select_fitted(
+    fit: Callable[[Ranker], Ranker],
+    make: Callable[..., Ranker],
+    grid: Grid,
+    validation: RankingData,
+    metric: str = "AP",
+    policy: str | Policy = "trec",
+) -> Selection:
+    """The same where training data are not at hand: `fit` fits a ranker to them, and returns it."""
     sign = -1.0 if parse_metric(metric).name == "swaps" else 1.0
     best: Selection | None = None
     tries: list[tuple[dict[str, Any], float]] = []
     for point in product(*grid.values()):
         params = dict(zip(grid, point, strict=True))
-        ranker = make(**params).fit(train.X, train.y, qid=train.qid)
+        ranker = fit(make(**params))
         scores = ranker.predict(validation.X, qid=validation.qid)
         value = evaluate(validation.y, scores, validation.qid, [metric], policy)[metric]
         tries.append((params, value))

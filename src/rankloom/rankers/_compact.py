@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -141,6 +141,15 @@ class CompactRows:
         if self.shift is not None:
             total = 2.0 * (total + weighted_squares(self.shift.weights(v), self.shift.rows))
         return np.append(total, v.sum()) if self.intercept else total
+
+
+class Products(Protocol):
+    """A Hessian that is known by its products with weights."""
+
+    def __matmul__(self, w: FloatArray) -> FloatArray: ...
+
+    def diagonal(self) -> FloatArray:
+        """A bound of the diagonal, up to a factor."""
 
 
 class Curvature(NamedTuple):

@@ -18,7 +18,7 @@ def check_largest(rows: Matrix, most: float, who: str) -> None:
         # One fast pass; only a sum that is large, or a limit whose square is no number, goes on to the exact test.
         if np.isinf(most) or flat @ flat <= most * most < np.inf:
             return
-    largest = _largest(rows)
+    largest = largest_values(rows)
     column = _first(largest > most)
     if column >= 0:
         raise ValueError(
@@ -30,11 +30,11 @@ def check_largest(rows: Matrix, most: float, who: str) -> None:
 def check_least(rows: Matrix, least: float, who: str) -> None:
     """Raise a ValueError that names the column whose values are so small that a ranker would lose them; 0 is fine."""
     # The first rows tell of most columns that they are large enough.
-    columns = np.flatnonzero(_largest(rows[:FEW]) < least)
+    columns = np.flatnonzero(largest_values(rows[:FEW]) < least)
     if not len(columns):
         return
     largest = np.full(rows.shape[1], np.inf)
-    largest[columns] = _largest(rows)[columns] if sparse.issparse(rows) else _largest(rows[:, columns])
+    largest[columns] = largest_values(rows)[columns] if sparse.issparse(rows) else largest_values(rows[:, columns])
     column = _first((largest > 0) & (largest < least))
     if column >= 0:
         raise ValueError(
@@ -43,7 +43,7 @@ def check_least(rows: Matrix, least: float, who: str) -> None:
         )
 
 
-def _largest(rows: Matrix) -> FloatArray:
+def largest_values(rows: Matrix) -> FloatArray:
     """The largest absolute value of each column, without a copy of the rows."""
     if sparse.issparse(rows):
         largest = np.zeros(rows.shape[1])

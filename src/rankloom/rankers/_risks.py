@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from copy import copy
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,26 +26,6 @@ LEAST_QUERIES, LEAST_ROWS = 40, 10  # of a sample; rows for each feature
 SHORT = 200  # rows in a half up to which its old order is mended, beyond it all rows are sorted anew
 
 Design = FloatArray | CompactRows
-
-
-class Risk(Protocol):
-    """A convex function of the weights."""
-
-    n_weights: int
-    has_hessian: bool
-
-    def value_gradient(self, w: FloatArray) -> tuple[float, FloatArray]:
-        """The risk and its gradient."""
-
-    def hessian(self, w: FloatArray) -> FloatArray | Curvature:
-        """The second derivatives (generalised where the loss has kinks in its slope); by products for compact rows."""
-
-
-class HingeRisk(Risk, Protocol):
-    """A risk with a smoothed hinge, which knows a point of the dual problem of the hinge itself."""
-
-    def sharp_parts(self, w: FloatArray) -> tuple[float, float]:
-        """The risk of the hinge itself, and the sum of the smoothed slopes -L' (the dual variables)."""
 
 
 class PointRisk:
@@ -96,6 +76,9 @@ class PointRisk:
     def smoothed(self, width: float) -> PointRisk:
         """The same risk with a smoothed hinge."""
         return PointRisk(self.Z, self.up, self.down, smoothed_hinge(width))
+
+    def sample(self) -> None:
+        """No sample: a pass over rows costs little."""
 
     @cached_property
     def buffer(self) -> FloatArray:
@@ -222,6 +205,10 @@ class PairRisk:
         """The same risk with a smoothed hinge, for the hinge."""
         raise TypeError(f"the loss {self.loss.name!r} has no smoothed form")
 
+    def sample(self) -> tuple[QuadraticPairs, float] | None:
+        """A sample of the queries, for the hinge."""
+        raise TypeError(f"the loss {self.loss.name!r} needs no sample")
+
     @cached_property
     def buffer(self) -> FloatArray:
         """Room for one matrix of the size of X, kept from step to step."""
@@ -296,12 +283,19 @@ class QuadraticPairs(PairRisk):
         return part
 
     def sample(self) -> tuple[QuadraticPairs, float] | None:
-        """Every EIGHTH query, and its share of the weight of all pairs; None where that is too little to learn from."""
-        number = np.repeat(np.arange(len(self.starts)), np.diff(self.starts, append=len(self.weight)))
-        kept = number % EIGHTH == 0
-        rows = np.flatnonzero(kept)
-        if len(self.starts) < EIGHTH * LEAST_QUERIES or len(rows) < LEAST_ROWS * self.n_weights:
+        """A sample of the queries, and its share of the weight of all pairs; None where it is too little."""
+        chosen = sampled_queries(np.diff(self.starts, append=len(self.weight)), self.n_weights)
+        if chosen is None:
             return None
+        part = self.of_queries(chosen)
+        return part, float(part.pair_weight.sum() / self.pair_weight.sum())
+
+    def of_queries(self, numbers: IntArray) -> QuadraticPairs:
+        """The risk of some queries, by their numbers in ascending order."""
+        chosen = np.zeros(len(self.starts), dtype=bool)
+        chosen[numbers] = True
+        kept = np.repeat(chosen, np.diff(self.starts, append=len(self.weight)))
+        rows = np.flatnonzero(kept)
         place = np.cumsum(kept) - 1
         inside = kept[self.splits[:, 0]]
         part = copy(self)
@@ -310,10 +304,10 @@ class QuadraticPairs(PairRisk):
         part.weight, part.pair_weight = self.weight[rows], self.pair_weight[rows]
         part.splits = np.ascontiguousarray(place[self.splits[inside] - [0, 0, 1]] + [0, 0, 1])
         part.scales, part.depths = self.scales[inside], self.depths[inside]
-        part.starts = place[self.starts[::EIGHTH]]
+        part.starts = place[self.starts[numbers]]
         part.chunks = part.X.chunks(part.starts) if self.compact else None
         part.sorted = _Sorted(part.splits, part.depths, len(rows))
-        return part, float(part.pair_weight.sum() / self.pair_weight.sum())
+        return part
 
     def _scores(self, w: FloatArray) -> FloatArray:
         """The scores, remembered for the last weights: a step asks for value and Hessian at the same w."""
@@ -373,6 +367,14 @@ class ExponentialPairs(PairRisk):
     def product(self, f: FloatArray, g: FloatArray, out: FloatArray, degrees: FloatArray) -> None:
         """The second derivatives by score times g, and their diagonal."""
         _kernels.products.exponential(f, self.weight, self.splits, self.scales, g, out, degrees)
+
+
+def sampled_queries(lengths: IntArray, n_weights: int) -> IntArray | None:
+    """The numbers of every EIGHTH query, given how many rows each has; None where that is too little to learn from."""
+    chosen = np.arange(0, len(lengths), EIGHTH)
+    if len(lengths) < EIGHTH * LEAST_QUERIES or lengths[chosen].sum() < LEAST_ROWS * n_weights:
+        return None
+    return chosen
 
 
 def pair_risk(X: Design, prefs: Preferences, loss: MarginLoss) -> PairRisk:

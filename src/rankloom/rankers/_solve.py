@@ -12,8 +12,8 @@ from threadpoolctl import threadpool_limits
 
 from rankloom.core import FloatArray
 from rankloom.rankers import _kernels
-from rankloom.rankers._compact import NEWTON_LIMIT, Curvature
-from rankloom.rankers._risks import HingeRisk, QuadraticPairs, Risk
+from rankloom.rankers._compact import NEWTON_LIMIT, Products
+from rankloom.rankers._risk_types import HingeRisk, LinearRisk, Risk
 
 MOST_PRODUCTS = 100  # products with the curvature in a step of more weights
 NARROW = 0.4  # each width of the smoothed hinge over the one before
@@ -56,7 +56,7 @@ def newton(risk: Risk, ridge: FloatArray, start: FloatArray, tol: float, max_ite
 def newton_direction(risk: Risk, ridge: FloatArray, w: FloatArray, gradient: FloatArray) -> tuple[FloatArray, float]:
     """Newton's step (to be subtracted) and its decrement."""
     hessian = risk.hessian(w)
-    if isinstance(hessian, Curvature):
+    if not isinstance(hessian, np.ndarray):
         step = conjugate_gradients(hessian, ridge, gradient)
         return step, float(gradient @ step)
     hessian.flat[:: len(ridge) + 1] += ridge
@@ -64,7 +64,7 @@ def newton_direction(risk: Risk, ridge: FloatArray, w: FloatArray, gradient: Flo
     return step, float(gradient @ step)
 
 
-def conjugate_gradients(curvature: Curvature, ridge: FloatArray, right: FloatArray) -> FloatArray:
+def conjugate_gradients(curvature: Products, ridge: FloatArray, right: FloatArray) -> FloatArray:
     r"""Solve \((H + \mathrm{diag}(r)) p = b\) by products with H, each weight in the unit that its curvature gives.
 
     Up to NEWTON_LIMIT weights the system is solved as if it were factorised, so that compact rows give the weights of
@@ -231,8 +231,8 @@ def _bent_direction(
     return step, decrement
 
 
-def sampled_newton(risk: QuadraticPairs, ridge: FloatArray, tol: float, max_iter: int) -> Solution:
-    """Minimise the hinge over all pairs, beginning with a sample of the queries where there are many.
+def sampled_newton(risk: LinearRisk, ridge: FloatArray, tol: float, max_iter: int) -> Solution:
+    """Minimise a hinge, beginning with a sample of the queries where there are many pairs.
 
     Wide kinks need few digits, but most of the time, as they bend at most pairs: a sample is as good for them.
     """

@@ -90,16 +90,27 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
         query_weight : mapping from qid to weight, or one value per row that is constant within each query.
         """
         rows = self._check_rows(X, reset=True)
-        check_largest(rows, self.feature_range[1], type(self).__name__)
-        check_least(rows, self.feature_range[0], type(self).__name__)
+        self._check_sizes(rows)
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        problem = self._problem(rows, y, qid, sample_weight, query_weight)
+        self._fit(problem)
+        self.n_queries_ = len(problem.groups)
+        return self
+
+    @staticmethod
+    def _problem(
+        rows: Matrix, y: ArrayLike, qid: Any, sample_weight: ArrayLike | None = None, query_weight: Weights = None
+    ) -> Problem:
+        """Checked rows with the other arguments of `fit`, checked too."""
         groups = group_rows(qid, rows.shape[0])
         grades = check_grades(y, rows.shape[0])
-        weight, query_weights = check_weights(groups, sample_weight, query_weight)
-        self._fit(Problem(rows, grades, groups, weight, query_weights))
-        self.n_queries_ = len(groups)
-        return self
+        return Problem(rows, grades, groups, *check_weights(groups, sample_weight, query_weight))
+
+    def _check_sizes(self, rows: Matrix) -> None:
+        """Refuse columns whose largest absolute value is outside `feature_range`."""
+        check_largest(rows, self.feature_range[1], type(self).__name__)
+        check_least(rows, self.feature_range[0], type(self).__name__)
 
     def predict(self, X: ArrayLike, qid: Any = None) -> FloatArray:
         """Return a score for each row, higher is better. Only list-aware rankers use `qid`.

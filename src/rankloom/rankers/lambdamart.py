@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -113,28 +113,21 @@ class LambdaMART(Ranker):
 
     def _fit(self, problem: Problem) -> None:
         self._check_parameters()
-        lightgbm = _lightgbm()
+        lightgbm = lightgbm_module()
         random = check_random_state(self.random_state)
-        order, groups, _, query_weight = canonical(problem, merge=False)
-        prefs = preferences(problem.y[order], groups, None, query_weight)
-        if not len(prefs.rows):
+        lists = graded_lists(problem)
+        if not len(lists.rows):
             warn_nothing_to_learn()
             self.model_ = ""
             return
-        taught = np.sort(prefs.rows)  # in the order of queries and hashes again
-        rows, query = order[taught], groups.codes[taught]
-        labels, gains = _labels(problem.y[rows])
-        places, lengths = _lists(query, labels, self.max_list, random)
-        rows = rows[places]
+        grades = np.unique(problem.y[lists.rows])
+        rows, labels, lengths = lists.cut(problem, grades, self.max_list, random)
+        weight = problem.query_weight[problem.groups.codes[rows]]
         data = lightgbm.Dataset(
-            problem.X[rows],
-            label=labels[places],
-            group=lengths,
-            weight=None if (query_weight == 1).all() else query_weight[query[places]],
+            problem.X[rows], label=labels, group=lengths, weight=None if (weight == 1).all() else weight
         )
-        text = lightgbm.train(self._options(gains, random), data, num_boost_round=self.n_estimators).model_to_string()
-        # Prediction does not need the gains, and of thousands of grades they would be most of the file.
-        self.model_ = re.sub(r"\[label_gain: [^\]]*\]\n", "", text)
+        options = self._options(label_gains(grades), random)
+        self.model_ = model_text(lightgbm.train(options, data, num_boost_round=self.n_estimators))
 
     def _options(self, gains: list[int] | None, random: np.random.RandomState) -> dict[str, Any]:
         return {
@@ -168,7 +161,8 @@ class LambdaMART(Ranker):
             raise ValueError(f"options may choose the objective {' or '.join(OBJECTIVES)} and no linear_tree")
 
 
-def _lightgbm() -> Any:
+def lightgbm_module() -> Any:
+    """LightGBM, or an ImportError with the cure."""
     try:
         import lightgbm
     except ImportError as error:
@@ -176,18 +170,53 @@ def _lightgbm() -> Any:
     return lightgbm
 
 
+def model_text(booster: Any) -> str:
+    """The trees as text. Prediction does not need the gains, and of thousands of grades they would be most of it."""
+    return re.sub(r"\[label_gain: [^\]]*\]\n", "", booster.model_to_string())
+
+
 # Kept by its text and not with the ranker, whose state is the text alone.
 @lru_cache(maxsize=16)
 def _booster(model: str, n_features: int) -> Any:
-    return _lightgbm().Booster(model_str=checked_text(model, n_features))
+    return lightgbm_module().Booster(model_str=checked_text(model, n_features))
 
 
-def _labels(y: FloatArray) -> tuple[IntArray, list[int] | None]:
-    """Grades as LightGBM takes them, and their gains where they are not the default ones."""
-    if y.min() >= 0 and y.max() <= TOP_GRADE and (y == np.floor(y)).all():
-        return y.astype(np.int64), None
-    levels, labels = np.unique(y, return_inverse=True)
-    return labels.astype(np.int64), list(range(len(levels))) if len(levels) > TOP_GRADE + 1 else None
+def label_gains(grades: FloatArray) -> list[int] | None:
+    """The gains of the different grades that teach, where they are not LightGBM's default ones."""
+    return list(range(len(grades))) if not _are_labels(grades) and len(grades) > TOP_GRADE + 1 else None
+
+
+def _are_labels(grades: FloatArray) -> bool:
+    """Whether grades are as LightGBM takes them."""
+    return bool(grades.min() >= 0 and grades.max() <= TOP_GRADE and (grades == np.floor(grades)).all())
+
+
+def labels_of(y: FloatArray, grades: FloatArray) -> IntArray:
+    """Grades as LightGBM takes them; `grades` are all that teach, sorted."""
+    return y.astype(np.int64) if _are_labels(grades) else np.searchsorted(grades, y).astype(np.int64)
+
+
+class GradedLists(NamedTuple):
+    """The rows of queries with two grades, in the order of queries and hashes, and the query of each."""
+
+    rows: IntArray
+    query: IntArray
+
+    def cut(
+        self, problem: Problem, grades: FloatArray, longest: int, random: np.random.RandomState
+    ) -> tuple[IntArray, IntArray, list[int]]:
+        """The rows list by list, their labels, and the lengths of the lists; `grades` are all that teach, sorted."""
+        labels = labels_of(problem.y[self.rows], grades)
+        places, lengths = _lists(self.query, labels, longest, random)
+        return self.rows[places], labels[places], lengths
+
+
+def graded_lists(problem: Problem) -> GradedLists:
+    """The rows of a problem that teach."""
+    order, groups, _, query_weight = canonical(problem, merge=False)
+    prefs = preferences(problem.y[order], groups, None, query_weight)
+    taught = np.sort(prefs.rows)  # in the order of queries and hashes again
+    return GradedLists(order[taught], groups.codes[taught])
 
 
 def _lists(

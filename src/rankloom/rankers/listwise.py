@@ -133,5 +133,5 @@ class ListNet(NetworkRanker):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def _risk(self, X: Design, y: FloatArray, prefs: Preferences) -> ListRisk:
+    def _risk_of(self, X: Design, y: FloatArray, prefs: Preferences) -> ListRisk:
         return ListRisk(X, y, prefs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import expit
@@ -32,6 +33,12 @@ class MarginLoss:
     derivative: ArrayFunction
     curvature: ArrayFunction | None = None
     subadditive: bool = False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """In another process a loss of ours is the one of that process, which the kernels know."""
+        if LOSSES.get(self.name) is self:
+            return get_loss, (self.name,)
+        return MarginLoss, (self.name, self.value, self.derivative, self.curvature, self.subadditive)
 
 
 def _logistic_curvature(x: FloatArray) -> FloatArray:

@@ -10,7 +10,7 @@ or a sum over rows that bounds it (eq. 4, approximate pairs), or the risk of a c
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,18 +20,19 @@ from rankloom.core import FloatArray, IntArray, Matrix
 from rankloom.groups import Preferences, check_number, preferences
 from rankloom.rankers import _kernels
 from rankloom.rankers._compact import NEWTON_LIMIT, CompactRows, Shift, compact_medians, is_compact
-from rankloom.rankers._risks import Design, PairRisk, PointRisk, QuadraticPairs, Risk, pair_risk
+from rankloom.rankers._risk_types import LinearRisk, Risk
+from rankloom.rankers._risks import Design, PairRisk, PointRisk, pair_risk
 from rankloom.rankers._solve import (
     Solution,
     newton,
     proximal_newton,
     quasi_newton,
     sampled_newton,
-    smoothed_newton,
     sparse_quasi_newton,
 )
 from rankloom.rankers.base import LinearRanker, Problem, warn_nothing_to_learn
 from rankloom.rankers.losses import LOSSES, MarginLoss, get_loss
+from rankloom.rankers.parts import Common, Parts, Survey, Taught, total_medians
 
 PAIRS = ("all", "approximate", "pointwise")
 SHIFTS = ("query", "global", "none")
@@ -110,28 +111,42 @@ class MarginRanker(LinearRanker):
 
     def _fit(self, problem: Problem) -> None:
         self._check_parameters()
-        loss = get_loss(self.loss)
-        prefs = preferences(problem.y, problem.groups, problem.weight, problem.query_weight, normalize=self.normalize)
-        if not len(prefs.rows):
+        taught = self._taught(problem)
+        if not len(taught.rows):
             warn_nothing_to_learn("all weights are 0")
-            self._store(Solution(np.zeros(problem.X.shape[1]), 0.0, 0, True, 0.0))
+            self._learn_nothing()
             return
-        if self.pairs == "all":
-            rows = _take(problem.X, prefs)
-            # A hinge is solved by Newton steps alone, and those of many features by products.
-            by_products = is_compact(rows) or (loss is LOSSES["hinge"] and rows.shape[1] > NEWTON_LIMIT)
-            risk: PointRisk | PairRisk = pair_risk(CompactRows(rows) if by_products else rows, prefs, loss)
-        else:
-            risk = PointRisk(*self._rows(problem, prefs), loss)
-        solution = self._minimize(loss, risk)
-        self._store(solution)
+        self._learn(self._risk(taught))
 
-    def _rows(self, problem: Problem, prefs: Preferences) -> tuple[Design, FloatArray, FloatArray]:
+    def _taught(self, problem: Problem) -> Taught:
+        """The rows that stand in pairs."""
+        prefs = preferences(problem.y, problem.groups, problem.weight, problem.query_weight, normalize=self.normalize)
+        return Taught(problem, prefs, prefs.rows)
+
+    def _common(self, taught: Parts, surveys: Sequence[Survey]) -> Common:
+        """What a risk of some queries has to know of all: the range of grades, and a shift over all queries."""
+        grades = [survey.grades for survey in surveys if survey.grades is not None]
+        shift = None
+        if self.pairs == "approximate" and self.shift == "global":
+            shift = total_medians(taught, len(surveys[0].largest))
+        return Common((min(low for low, _ in grades), max(high for _, high in grades)), shift)
+
+    def _risk(self, taught: Taught, common: Common | None = None) -> PointRisk | PairRisk:
+        """The risk of the rows that stand in pairs; where they are only a part, with what all have in common."""
+        loss, (problem, prefs, _) = get_loss(self.loss), taught
+        if self.pairs != "all":
+            return PointRisk(*self._rows(problem, prefs, common or Common()), loss)
+        rows = _take(problem.X, prefs)
+        # A hinge is solved by Newton steps alone, and those of many features by products.
+        by_products = is_compact(rows) or (loss is LOSSES["hinge"] and rows.shape[1] > NEWTON_LIMIT)
+        return pair_risk(CompactRows(rows) if by_products else rows, prefs, loss)
+
+    def _rows(self, problem: Problem, prefs: Preferences, common: Common) -> tuple[Design, FloatArray, FloatArray]:
         """The rows of a risk without pairs, with the weight of each as a relevant and as an irrelevant one."""
         compact = is_compact(problem.X)
         rows = _take(problem.X, prefs) if compact else problem.X[prefs.rows]
         if self.pairs == "pointwise":
-            relevance = unit_grades(problem.y[prefs.rows])
+            relevance = unit_grades(problem.y[prefs.rows], common.grades)
             weight = prefs.weight * problem.query_weight[prefs.query]
             if self.normalize == "query":
                 weight = weight / np.bincount(prefs.query, prefs.weight)[prefs.query]
@@ -141,19 +156,25 @@ class MarginRanker(LinearRanker):
         if compact:
             rows = CompactRows(rows, shift=compact_shift(rows, prefs, self.shift))
         else:
-            rows -= median_shift(rows, prefs, self.shift)
+            rows -= median_shift(rows, prefs, self.shift) if common.shift is None else common.shift
         return rows, weight * prefs.lower, weight * prefs.higher
 
-    def _minimize(self, loss: MarginLoss, risk: PointRisk | PairRisk) -> Solution:
+    def _learn(self, risk: LinearRisk) -> None:
+        """Find the weights."""
+        self._store(self._minimize(get_loss(self.loss), risk))
+
+    def _learn_nothing(self) -> None:
+        """The weights where nothing teaches."""
+        self._store(Solution(np.zeros(self.n_features_in_), 0.0, 0, True, 0.0))
+
+    def _minimize(self, loss: MarginLoss, risk: LinearRisk) -> Solution:
         penalized = np.ones(risk.n_weights)
         if self.pairs == "pointwise":
             penalized[-1] = 0.0  # the intercept
         ridge = 2.0 * self.nu * penalized
         if loss is LOSSES["hinge"]:
-            if self.penalty == "l2" and isinstance(risk, QuadraticPairs):
-                return sampled_newton(risk, ridge, self.tol, self.max_iter)
             if self.penalty == "l2":
-                return smoothed_newton(risk.smoothed, ridge, self.tol, self.max_iter)[0]
+                return sampled_newton(risk, ridge, self.tol, self.max_iter)
             # From wide to sharp, each width starting where the one before ended.
             risks: list[Risk] = [risk.smoothed(width) for width in np.geomspace(1.0, SHARP, 9)]
         else:
@@ -188,7 +209,7 @@ class MarginRanker(LinearRanker):
             warnings.warn(
                 f"{type(self).__name__} stopped after {solution.n_iter} steps{excess}; raise max_iter, tol or nu",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         n_features = self.n_features_in_
         self.coef_ = solution.w[:n_features]
@@ -208,9 +229,10 @@ class MarginRanker(LinearRanker):
             raise ValueError("the hinge loss needs nu > 0: without a penalty its weights are not determined")
 
 
-def unit_grades(y: FloatArray) -> FloatArray:
-    """Grades scaled to 0 .. 1, for rankers that see a row as more or less relevant."""
-    low, high = y.min() / 2, y.max() / 2  # halves, as the span of grades may be beyond the largest float
+def unit_grades(y: FloatArray, within: tuple[float, float] | None = None) -> FloatArray:
+    """Grades scaled to 0 .. 1, for rankers that see a row as more or less relevant; `within` is the range of all."""
+    least, most = within or (y.min(), y.max())
+    low, high = least / 2, most / 2  # halves, as the span of grades may be beyond the largest float
     return np.asarray((y / 2 - low) / (high - low))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -21,15 +22,15 @@ from rankloom.core import FloatArray, Matrix
 from rankloom.groups import Preferences, check_count, check_number, preferences
 from rankloom.rankers._canonical import canonical
 from rankloom.rankers._compact import NEWTON_LIMIT, CompactRows, is_compact, scores
-from rankloom.rankers._risks import Design, Risk
+from rankloom.rankers._risk_types import RowsRisk
+from rankloom.rankers._risks import Design
 from rankloom.rankers._solve import Solution, newton, quasi_newton
 from rankloom.rankers.base import Problem, Ranker, warn_nothing_to_learn
+from rankloom.rankers.parts import Common, Parts, Survey, Taught
 
 
-class ScoreRisk(Risk, Protocol):
+class ScoreRisk(RowsRisk, Protocol):
     """A risk that is a function of the scores, and of linear weights through them."""
-
-    compact: bool
 
     def by_score(self, f: FloatArray) -> tuple[float, FloatArray]:
         """The risk and its gradient by score."""
@@ -107,7 +108,7 @@ class NetworkRisk:
 
 
 class NetworkRanker(Ranker):
-    """Base of ListNet and RankNet. A subclass stores its parameters and defines `_risk(X, y, prefs)`."""
+    """Base of ListNet and RankNet. A subclass stores its parameters and defines `_risk_of(X, y, prefs)`."""
 
     hidden: int
     nu: float
@@ -127,35 +128,63 @@ class NetworkRanker(Ranker):
         return self.hidden == 0
 
     @abstractmethod
-    def _risk(self, X: Design, y: FloatArray, prefs: Preferences) -> ScoreRisk:
+    def _risk_of(self, X: Design, y: FloatArray, prefs: Preferences) -> ScoreRisk:
         """The risk of the rows that teach, which are in the order of the preferences."""
 
     def _fit(self, problem: Problem) -> None:
         self._check_parameters()
+        self._forget_weights()
+        taught = self._taught(problem)
+        if not len(taught.rows):
+            warn_nothing_to_learn()
+            self._learn_nothing()
+        elif self.hidden:
+            self._learn_network(taught)
+        else:
+            self._learn(self._risk(taught))
+
+    def _taught(self, problem: Problem) -> Taught:
+        """The rows of two grades, in an order that their content gives."""
         rows, groups, weight, query_weight = canonical(problem)
         prefs = preferences(problem.y[rows], groups, weight, query_weight, normalize=self.normalize)
-        rows = rows[prefs.rows]
-        X, y = problem.X[rows], problem.y[rows]
-        scorer = ScoringNetwork(X.shape[1], self.hidden)
-        for name in ("coef_", "mean_", "scale_", "hidden_coef_", "hidden_bias_", "output_coef_"):
-            if hasattr(self, name):  # from an earlier fit with or without a hidden layer
-                delattr(self, name)
-        if not len(rows):
-            warn_nothing_to_learn()
-            solution = Solution(np.zeros(scorer.n_weights), 0.0, 0, True, 0.0)
-        elif self.hidden:
-            # A linear score may have any scale of the features, but a unit of tanh is flat away from 0.
-            self.mean_ = np.average(X, axis=0, weights=prefs.weight)
-            self.scale_ = np.sqrt(np.average((X - self.mean_) ** 2, axis=0, weights=prefs.weight))
-            self.scale_[self.scale_ <= 1e-12 * np.abs(X).max(axis=0)] = 1.0
-            X = (X - self.mean_) / self.scale_
-            risk = NetworkRisk(X, scorer, self._risk(X, y, prefs))
-            solution = self._descend(risk, scorer)
-        else:
-            solution = self._solve(self._risk(CompactRows(X) if is_compact(X) else X, y, prefs))
-        self._store(solution, scorer)
+        return Taught(problem, prefs, rows[prefs.rows])
 
-    def _solve(self, risk: ScoreRisk) -> Solution:
+    def _common(self, taught: Parts, surveys: Sequence[Survey]) -> Common:
+        """What a risk of some queries has to know of all: nothing."""
+        return Common()
+
+    def _risk(self, taught: Taught, common: Common | None = None) -> ScoreRisk:
+        """The risk of linear scores."""
+        X, y = taught.problem.X[taught.rows], taught.problem.y[taught.rows]
+        return self._risk_of(CompactRows(X) if is_compact(X) else X, y, taught.prefs)
+
+    def _learn(self, risk: RowsRisk) -> None:
+        """Find the weights of linear scores."""
+        self._store(self._solve(risk), ScoringNetwork(self.n_features_in_, 0))
+
+    def _learn_network(self, taught: Taught) -> None:
+        """Find the weights of a network."""
+        X, y, prefs = taught.problem.X[taught.rows], taught.problem.y[taught.rows], taught.prefs
+        scorer = ScoringNetwork(X.shape[1], self.hidden)
+        # A linear score may have any scale of the features, but a unit of tanh is flat away from 0.
+        self.mean_ = np.average(X, axis=0, weights=prefs.weight)
+        self.scale_ = np.sqrt(np.average((X - self.mean_) ** 2, axis=0, weights=prefs.weight))
+        self.scale_[self.scale_ <= 1e-12 * np.abs(X).max(axis=0)] = 1.0
+        X = (X - self.mean_) / self.scale_
+        self._store(self._descend(NetworkRisk(X, scorer, self._risk_of(X, y, prefs)), scorer), scorer)
+
+    def _learn_nothing(self) -> None:
+        """The weights where nothing teaches."""
+        scorer = ScoringNetwork(self.n_features_in_, self.hidden)
+        self._store(Solution(np.zeros(scorer.n_weights), 0.0, 0, True, 0.0), scorer)
+
+    def _forget_weights(self) -> None:
+        """Forget those of an earlier fit, with or without a hidden layer."""
+        for name in ("coef_", "mean_", "scale_", "hidden_coef_", "hidden_bias_", "output_coef_"):
+            if hasattr(self, name):
+                delattr(self, name)
+
+    def _solve(self, risk: RowsRisk) -> Solution:
         """Linear scores: the risk is convex."""
         start = np.zeros(risk.n_weights)
         if risk.compact or risk.n_weights <= NEWTON_LIMIT:
@@ -186,7 +215,7 @@ class NetworkRanker(Ranker):
             warnings.warn(
                 f"{type(self).__name__} stopped after {solution.n_iter} steps; raise max_iter, tol or nu",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         if self.hidden:
             into, self.hidden_bias_, self.output_coef_ = (part.copy() for part in scorer.layers(solution.w))

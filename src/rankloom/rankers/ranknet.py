@@ -71,5 +71,5 @@ class RankNet(NetworkRanker):
         """Theorem 1 of Yan & Hauptmann (2006) holds for linear scores."""
         return self.hidden == 0
 
-    def _risk(self, X: Design, y: FloatArray, prefs: Preferences) -> PairRisk:
+    def _risk_of(self, X: Design, y: FloatArray, prefs: Preferences) -> PairRisk:
         return pair_risk(X, prefs, LOSSES["logistic"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
+from copy import deepcopy
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
@@ -71,6 +72,7 @@ class OnlineRanker(LinearRanker):
     """
 
     __metadata_request__fit = {"qid": True, "sample_weight": metadata_routing.UNUSED}  # noqa: RUF012
+    n_mixed_: int  # parts of a cluster whose weights were mixed, where they were
     learns_in_order = True  # the order of the queries matters
     query_shift_invariant = True
     takes_compact = True
@@ -169,7 +171,9 @@ class OnlineRanker(LinearRanker):
         }
         u = self.reference_ if known else np.zeros(len(self.last_coef_))
         distance = float(((u - self.first_coef_) ** 2).sum())
-        guarantee, bounded, bound = self._guarantee(losses, distance)
+        guarantee, bounded, bound = "no inequality is kept for weights that were mixed", None, None
+        if getattr(self, "n_mixed_", 1) == 1:
+            guarantee, bounded, bound = self._guarantee(losses, distance)
         return OnlineReport(
             int(rounds),
             int(sums[K.UPDATES]),
@@ -193,6 +197,12 @@ class OnlineRanker(LinearRanker):
     def _forget(self) -> None:
         for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]:
             delattr(self, name)
+
+    def _resumed(self, other: Self) -> Self:
+        """Take over the fitted state of another ranker, as copies."""
+        for name in [name for name in vars(other) if name.endswith("_") and not name.startswith("_")]:
+            setattr(self, name, deepcopy(getattr(other, name)))
+        return self
 
     def _begin(self, n_features: int) -> None:
         """Set up the state on the first preference."""

@@ -12,7 +12,7 @@ from fastapi import Path as InPath
 from rankloom.collection.albums import albums_of
 from rankloom.collection.decoding import picture_reader
 from rankloom.collection.organizing import Notes, notes_of
-from rankloom.collection.originals import GONE, open_indexed, open_original
+from rankloom.collection.originals import GONE, is_there, open_original
 from rankloom.collection.overview import boxes_of, cues_of, files_of, shots_of
 from rankloom.collection.pictures import record_upload
 from rankloom.collection.places import position_of
@@ -148,12 +148,9 @@ def _details(context: Context, number: int, here: bool) -> dict[str, Any]:
     place = position_of(context.collection, number)
     for indexed in files_of(context.collection, number):
         folder, name = os.path.split(indexed.path)
-        opened = open_indexed(indexed, roots.values())
         whole = {"path": indexed.path} if here else {}
-        there = opened is not None
+        there = is_there(indexed, roots.values())
         files.append({"name": name, "folder": context.label(folder, roots), "there": there, **whole})
-        if opened is not None:
-            opened.close()
     reveal = here and not context.settings.read_only and has_file_manager()
     return {
         "id": item.id, "kind": item.kind, "files": files, "reveal": reveal, "start": item.start, "end": item.end,
