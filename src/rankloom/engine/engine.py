@@ -19,6 +19,7 @@ from rankloom.collection.query import Query
 from rankloom.collection.saved import SavedSearch
 from rankloom.core import FloatArray, RankingData
 from rankloom.engine import models
+from rankloom.engine.apart import ApartQuery
 from rankloom.engine.concepts import ConceptInfo, concepts_of, load_concept, make_concept
 from rankloom.engine.encoding import crop
 from rankloom.engine.explanation import Explanation
@@ -133,6 +134,10 @@ class Engine:
             raise ValueError("nothing is in doubt in a list: give words or an example")
         with self._weights.searches.running():
             return self._pipeline.uncertain(query, n, options)
+
+    def apart(self, query: Query) -> ApartQuery:
+        """A search by example taken apart, so that rows are compared where they lie (`cluster.ShardedSearch`)."""
+        return self._pipeline.apart(query)
 
     def explain(self, query: Query, items: Sequence[int], options: SearchOptions = _DEFAULT) -> list[Explanation]:
         """What each expert, mark, neighbor and reranker added to the scores of items: parts that sum to each of them.
