@@ -23,6 +23,7 @@ from rankloom.cli.letor import evaluate, fit, predict
 from rankloom.cli.make_ranking import make_ranking
 from rankloom.cli.organizing import albums, notes
 from rankloom.cli.people import people
+from rankloom.cli.plan import plan
 from rankloom.cli.quality import evaluate_collection, train_prior, train_words
 from rankloom.cli.safety import backup, repair, restore, verify
 from rankloom.cli.search import search
@@ -35,7 +36,19 @@ COMMANDS = {
     "Search": (index, search, serve, demo),
     "Keeping what you find": (notes, albums),
     "Learning from marks": (feedback, train, models, concepts),
-    "Upkeep of collections": (info, people, verify, backup, restore, repair, duplicates, export, descriptors, shard),
+    "Upkeep of collections": (
+        info,
+        people,
+        verify,
+        backup,
+        restore,
+        repair,
+        duplicates,
+        export,
+        descriptors,
+        shard,
+        plan,
+    ),
     "Learning to rank on files of features": (make_ranking, fit, predict, evaluate, compare, export_model),
     "Experiments": (evaluate_collection, simulate, train_prior, train_words, bench, sample),
 }
