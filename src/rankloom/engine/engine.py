@@ -156,8 +156,7 @@ class Engine:
         return [arranged.why(item - 1) for item in items]
 
     def compare(self, query: Query, a: int, b: int, options: SearchOptions = _DEFAULT) -> Explanation:
-        """Why item a is above item b: the differences of what each part added, largest first; they sum to that of the
-        scores."""
+        """Why item a is above item b: the differences of what each part added, largest first; they sum to theirs."""
         of_a, of_b = self.explain(query, (a, b), options)
         return of_a.minus(of_b)
 
@@ -217,8 +216,7 @@ class Engine:
         return asked(self.collection, qid)
 
     def learning_curve(self) -> list[dict[str, Any]]:
-        """For every judged query in order how its marked items are ordered: by the starting weights and by those that
-        were learned before its first mark."""
+        """How the marked items of each judged query are ordered: at the start, and as learned before its first mark."""
         snapshot = self.snapshot()
         return learning_curve(self.collection, self._weights.phi(snapshot), self._weights.online(snapshot))
 
