@@ -16,7 +16,8 @@ WORKERS = 2
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
-    options = {"threads_per_worker": 1, "dashboard_address": ":0", "memory_limit": 0, "silence_logs": logging.CRITICAL}
+    options = {"threads_per_worker": 1, "memory_limit": 0, "silence_logs": logging.CRITICAL}
+    options["dashboard_address"] = "127.0.0.1:0"  # the port that is its own unless given has one cluster at a time
     with LocalCluster(n_workers=WORKERS, **options) as cluster, Client(cluster) as client:
         yield client
 

@@ -23,10 +23,12 @@ from rankloom.cli.letor import evaluate, fit, predict
 from rankloom.cli.make_ranking import make_ranking
 from rankloom.cli.organizing import albums, notes
 from rankloom.cli.people import people
+from rankloom.cli.plan import plan
 from rankloom.cli.quality import evaluate_collection, train_prior, train_words
 from rankloom.cli.safety import backup, repair, restore, verify
 from rankloom.cli.search import search
 from rankloom.cli.serve import serve
+from rankloom.cli.shard import shard
 from rankloom.cli.simulate import simulate
 
 # The commands as --help shows them: what most people need comes first.
@@ -34,7 +36,19 @@ COMMANDS = {
     "Search": (index, search, serve, demo),
     "Keeping what you find": (notes, albums),
     "Learning from marks": (feedback, train, models, concepts),
-    "Upkeep of collections": (info, people, verify, backup, restore, repair, duplicates, export, descriptors),
+    "Upkeep of collections": (
+        info,
+        people,
+        verify,
+        backup,
+        restore,
+        repair,
+        duplicates,
+        export,
+        descriptors,
+        shard,
+        plan,
+    ),
     "Learning to rank on files of features": (make_ranking, fit, predict, evaluate, compare, export_model),
     "Experiments": (evaluate_collection, simulate, train_prior, train_words, bench, sample),
 }

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankloom.cli._options import collection_option, index_option, json_option, open_engine, user_option
+from rankloom.cli._options import cluster_option, collection_option, index_option, json_option, open_engine, user_option
 from rankloom.cli._output import emit, say, table
 from rankloom.cli._query import filter_options, query_options, read_query
+from rankloom.cli.shard import say_missing, search_shards
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rankloom.collection.matching import MatchedText
     from rankloom.collection.query import Query
-    from rankloom.engine import Engine, Explanation, Results, SearchHit
+    from rankloom.engine import Engine, Explanation, Results, SearchHit, SearchOptions
     from rankloom.engine.sorting import Order
 
 ORDERS = ("score", "newest", "oldest", "name", "uncertain")
@@ -37,6 +38,8 @@ ORDERS = ("score", "newest", "oldest", "name", "uncertain")
 @click.option("--explain", is_flag=True, help="Show what each expert, mark and neighbour added to the score.")
 @click.option("--above", nargs=2, type=int, metavar="A B", help="Say why item A is above item B instead.")
 @index_option
+@cluster_option
+@click.option("--shards", metavar="FOLDER", help="Of 'rankloom shard make', as the workers of --cluster see it.")
 @user_option
 @json_option
 def search(
@@ -52,6 +55,8 @@ def search(
     explain: bool,
     above: tuple[int, int] | None,
     index: str | None,
+    cluster: str | None,
+    shards: str | None,
     user: str,
     as_json: bool,
     **asked: Any,
@@ -69,6 +74,7 @@ def search(
       rankloom search boat --above 17 4
       rankloom search --album "Rome 2024" --stars 4
       rankloom search --order name
+      rankloom search --item 17 --cluster tcp://10.0.0.5:8786 --shards shards
     """
     from rankloom.collection.albums import album_named
     from rankloom.collection.matching import matched_texts
@@ -76,6 +82,8 @@ def search(
     from rankloom.engine.sorting import sorted_search
 
     query = read_query(**asked)
+    plain = not (order or collapse or diversity or explain or above or index) and method == "experts"
+    spread = _spread(cluster, shards, plain)
     with open_engine(collection, index=index) as engine:
         if album is not None:
             query = replace(query, filters=replace(query.filters, album=album_named(engine.collection, album).id))
@@ -83,6 +91,9 @@ def search(
             user=user, diffusion=not no_diffusion, feedback=not no_marks, explain=explain, collapse=collapse,
             diversity=diversity, method=method,
         )  # fmt: skip
+        if spread:
+            _over_shards(engine, query, k, options, spread, as_json)
+            return
         if above:
             _show_difference(engine.compare(query, *above, options), above, as_json)
             return
@@ -97,6 +108,34 @@ def search(
         say(f"did you mean: {meant}", err=True)
     if results.learning:
         say("marks are not all learned yet: 'rankloom serve' learns them in the background", err=True)
+
+
+def _spread(cluster: str | None, shards: str | None, plain: bool) -> tuple[str, str] | None:
+    """Where shards are searched; None where none are."""
+    if cluster is None and shards is None:
+        return None
+    if cluster is None or shards is None:
+        raise click.UsageError("--shards and --cluster go together: where the shards are, and whose workers hold them")
+    if not plain:
+        raise click.UsageError(
+            "--order, --collapse, --diversity, --method, --explain, --above and --index do not work over shards"
+        )
+    return cluster, shards
+
+
+def _over_shards(
+    engine: Engine, query: Query, k: int, options: SearchOptions, spread: tuple[str, str], as_json: bool
+) -> None:
+    """Search shards, show the hits, and say what is missing or left aside."""
+    from rankloom.collection.matching import matched_texts
+
+    found = search_shards(engine, query, k, *spread)
+    _show(
+        query, found.results, matched_texts(engine.collection, [hit.id for hit in found.results], query.text), as_json
+    )
+    say_missing(found, as_json)
+    if options.feedback and (given := len(engine.marks(query, options.user))):
+        say(f"over shards the experts alone rank: {given:,} marks of this query are left aside", err=True)
 
 
 def _meant(engine: Engine, query: Query, results: Results) -> str | None:

@@ -38,7 +38,7 @@ def _client(address: str, opened: ExitStack) -> Any:
     processes = _LOCAL.fullmatch(address)
     if processes is not None:
         cluster = distributed.LocalCluster(
-            n_workers=int(processes[1]), threads_per_worker=1, dashboard_address=":0", memory_limit=0,
+            n_workers=int(processes[1]), threads_per_worker=1, dashboard_address="127.0.0.1:0", memory_limit=0,
             silence_logs=logging.ERROR,
         )  # fmt: skip
         return distributed.Client(opened.enter_context(cluster))

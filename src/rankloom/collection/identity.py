@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import sqlite3
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 _KEY = "id"
 _FIRST = 100  # items that stand for a collection without an id
+_SPREAD = 1000  # items that stand for all of them
 
 
 def make_id(db: sqlite3.Connection) -> None:
@@ -42,3 +44,16 @@ def collection_id(collection: Collection) -> str:
     if row is None:
         row = collection.db.execute("SELECT hash FROM items ORDER BY id LIMIT ?", (_FIRST,)).fetchall()
     return sha256(f"{os.path.realpath(collection.folder)}\n{row}".encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+
+def items_fingerprint(collection: Collection, n_items: int) -> str:
+    """What stands for the first items of a collection: the contents of up to 1,000 of them, evenly spread, and its id.
+
+    A copy in another folder has the same; one that went on differently from there, or was rebuilt, has not.
+    """
+    step = max(1, n_items // _SPREAD)
+    ids = json.dumps([*range(1, n_items + 1, step), n_items])
+    query = "SELECT id, hash FROM items WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id"
+    contents = collection.db.execute(query, (ids,)).fetchall()
+    row = collection.db.execute("SELECT value FROM meta WHERE key = ?", (_KEY,)).fetchone()
+    return sha256(f"{n_items}\n{row}\n{contents}".encode("utf-8", "surrogateescape")).hexdigest()[:32]

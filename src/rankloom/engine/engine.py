@@ -19,6 +19,7 @@ from rankloom.collection.query import Query
 from rankloom.collection.saved import SavedSearch
 from rankloom.core import FloatArray, RankingData
 from rankloom.engine import models
+from rankloom.engine.apart import ApartQuery
 from rankloom.engine.concepts import ConceptInfo, concepts_of, load_concept, make_concept
 from rankloom.engine.encoding import crop
 from rankloom.engine.explanation import Explanation
@@ -134,6 +135,10 @@ class Engine:
         with self._weights.searches.running():
             return self._pipeline.uncertain(query, n, options)
 
+    def apart(self, query: Query) -> ApartQuery:
+        """A search by example taken apart, so that rows are compared where they lie (`cluster.ShardedSearch`)."""
+        return self._pipeline.apart(query)
+
     def explain(self, query: Query, items: Sequence[int], options: SearchOptions = _DEFAULT) -> list[Explanation]:
         """What each expert, mark, neighbor and reranker added to the scores of items: parts that sum to each of them.
 
@@ -151,8 +156,7 @@ class Engine:
         return [arranged.why(item - 1) for item in items]
 
     def compare(self, query: Query, a: int, b: int, options: SearchOptions = _DEFAULT) -> Explanation:
-        """Why item a is above item b: the differences of what each part added, largest first; they sum to that of the
-        scores."""
+        """Why item a is above item b: the differences of what each part added, largest first; they sum to theirs."""
         of_a, of_b = self.explain(query, (a, b), options)
         return of_a.minus(of_b)
 
@@ -212,8 +216,7 @@ class Engine:
         return asked(self.collection, qid)
 
     def learning_curve(self) -> list[dict[str, Any]]:
-        """For every judged query in order how its marked items are ordered: by the starting weights and by those that
-        were learned before its first mark."""
+        """How the marked items of each judged query are ordered: at the start, and as learned before its first mark."""
         snapshot = self.snapshot()
         return learning_curve(self.collection, self._weights.phi(snapshot), self._weights.online(snapshot))
 

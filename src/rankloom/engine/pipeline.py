@@ -16,6 +16,7 @@ from rankloom.collection.query import Filters, Query
 from rankloom.collection.verify import unsound_vectors
 from rankloom.core import FloatArray, IntArray, Remembered
 from rankloom.engine import cascade
+from rankloom.engine.apart import ApartQuery, take_apart
 from rankloom.engine.arrangement import Arranged, Arrangement
 from rankloom.engine.cutoff import LOOKED_AT, count_likely, suggest_cutoff
 from rankloom.engine.diffusion import Diffusion
@@ -117,10 +118,7 @@ class Pipeline:
             scorer, key = for_query(load_scorer(self._collection, model), query, snapshot), (snapshot.content, model)
         given = marks(self._collection, query.qid, options.user) if options.feedback else []
         judgements = Judgements.of(given, snapshot.n_items)
-        filtered = allowed_by(self._collection, query.filters, snapshot.n_items)
-        if query.filters.marked is not None:
-            filtered &= np.isin(np.arange(snapshot.n_items), judgements.rows()) == query.filters.marked
-        eligible = np.asarray(snapshot.present & ~snapshot.excluded(query.text) & filtered)
+        eligible = self._eligible(snapshot, query, judgements)
         base = self._scored(view, Request(encoded, scorer, key, judgements, eligible, also, exact))
         feedback = self.feedback.fit(view, encoded, judgements, base.scores, base.rows)
         scores = base.scores if feedback is None else feedback.scores(base.scores)
@@ -130,6 +128,19 @@ class Pipeline:
             diffused = self.diffusion.diffuse(view, scores, base.scored, barred=wrong, judged=judged)
         offsets = mark_offsets(judgements, scores if diffused is None else diffused.total, contradicted)
         return Ranking(view, encoded, judgements, eligible, scorer, base, feedback, scores, diffused, offsets)
+
+    def _eligible(self, snapshot: Snapshot, query: Query, judgements: Judgements) -> NDArray[np.bool_]:
+        """Which items there are, without those that have a minus word or do not pass the filters."""
+        filtered = allowed_by(self._collection, query.filters, snapshot.n_items)
+        if query.filters.marked is not None:
+            filtered &= np.isin(np.arange(snapshot.n_items), judgements.rows()) == query.filters.marked
+        return np.asarray(snapshot.present & ~snapshot.excluded(query.text) & filtered)
+
+    def apart(self, query: Query) -> ApartQuery:
+        """A search by example, without its marks and neighbors, as rows that lie elsewhere are asked it."""
+        view = self.view()
+        encoded = self.encoder.encode(query, view.snapshot)
+        return take_apart(view, encoded, self._eligible(view.snapshot, encoded.query, Judgements({}, [])))
 
     def shown(self, snapshot: Snapshot) -> IntArray:
         """The rows of items that have a file and are not hidden."""

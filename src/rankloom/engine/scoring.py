@@ -135,15 +135,12 @@ class Scoring:
 
     def _fused(self, encoded: EncodedQuery, snapshot: Snapshot, scorer: Scorer, phi: Features) -> FloatArray | None:
         """The weighted sum of all experts in one pass over the vectors, which only one wanted example allows."""
-        examples = encoded.examples
-        if not isinstance(scorer, WeightScorer) or len(examples) != 1 or not encoded.query.examples:
-            return None
-        if examples[0].weight <= 0:
+        if not isinstance(scorer, WeightScorer) or not fuses(encoded):
             return None
         example = encoded.query.examples[0]
         name = example.picture if example.item is None else example.item
-        visual = self._distances.similarity(snapshot, name, examples[0].vectors, scorer.weights)
-        return _rest(snapshot, encoded, scorer.weights).scores(phi) + visual
+        visual = self._distances.similarity(snapshot, name, encoded.examples[0].vectors, scorer.weights)
+        return rest_scorer(snapshot, encoded, scorer.weights).scores(phi) + visual
 
     def _chooser(self, snapshot: Snapshot, request: Request) -> Callable[[Features], Candidates | None] | None:
         """What chooses the items that are scored; None for all."""
@@ -169,7 +166,7 @@ class Scoring:
         phi: Features,
     ) -> Candidates | None:
         encoded = request.encoded
-        rest = _rest(snapshot, encoded, weights)
+        rest = rest_scorer(snapshot, encoded, weights)
         says = any(rest.weights.values())
         visual = WeightScorer(cascade.visual_weights(snapshot, weights))
         return cascade.candidates(
@@ -192,7 +189,13 @@ class Scoring:
         return Candidates(rows, by_sketches=False)
 
 
-def _rest(snapshot: Snapshot, encoded: EncodedQuery, weights: Mapping[str, float]) -> WeightScorer:
+def fuses(encoded: EncodedQuery) -> bool:
+    """Whether a query is one wanted example, beside words: weighted sums are computed in one pass then."""
+    examples = encoded.examples
+    return len(examples) == 1 and bool(encoded.query.examples) and examples[0].weight > 0
+
+
+def rest_scorer(snapshot: Snapshot, encoded: EncodedQuery, weights: Mapping[str, float]) -> WeightScorer:
     """The experts that compare no pictures and have something to say of a query."""
     left_out = {expert.name for expert in snapshot.experts} | snapshot.silent(encoded.query, encoded.faces)
     return WeightScorer({name: weight for name, weight in weights.items() if name not in left_out})

@@ -17,6 +17,7 @@ from rankloom.engine.encoding import EncodedQuery
 from rankloom.engine.snapshot import Snapshot
 from rankloom.engine.view import View
 from rankloom.experts import FOUR
+from rankloom.experts.compact import CompactVectors
 from rankloom.experts.distances import all_distances_of
 
 CACHE_BYTES = 64 * 2**20
@@ -157,15 +158,31 @@ class Distances:
         self, snapshot: Snapshot, name: Hashable, vectors: Mapping[str, NDArray[Any]]
     ) -> dict[str, NDArray[np.float32]] | None:
         """All distances of all items to an example by descriptor; None where too few would fit."""
-        size = 4 * len(FOUR) * max(1, snapshot.n_items) * max(1, len(snapshot.vectors))
-        if FEWEST * size > CACHE_BYTES:
+        if not keeps_distances(snapshot):
             return None
-        self._known.size = CACHE_BYTES // size
+        self._known.size = CACHE_BYTES // _distance_bytes(snapshot)
         key = (snapshot.basis, snapshot.n_items, name)
         known = self._known.get(key)
         if known is None:
-            names = [descriptor for descriptor in snapshot.vectors if descriptor in vectors]
-            described = [(vectors[descriptor], snapshot.vectors[descriptor]) for descriptor in names]
-            known = dict(zip(names, all_distances_of(described, n=len(FOUR)), strict=True)) if names else {}
+            known = distances_to(vectors, snapshot.vectors)
             self._known.put(key, known)
         return known
+
+
+def keeps_distances(snapshot: Snapshot) -> bool:
+    """Whether the distances of enough queries fit to be kept; similarities computed from them differ in the last bit
+    from those that are computed in one pass."""
+    return FEWEST * _distance_bytes(snapshot) <= CACHE_BYTES
+
+
+def _distance_bytes(snapshot: Snapshot) -> int:
+    return 4 * len(FOUR) * max(1, snapshot.n_items) * max(1, len(snapshot.vectors))
+
+
+def distances_to(
+    vectors: Mapping[str, NDArray[Any]], stored: Mapping[str, CompactVectors]
+) -> dict[str, NDArray[np.float32]]:
+    """All distances of all stored rows to a described picture, by descriptor."""
+    names = [name for name in stored if name in vectors]
+    described = [(vectors[name], stored[name]) for name in names]
+    return dict(zip(names, all_distances_of(described, n=len(FOUR)), strict=True)) if names else {}

@@ -24,13 +24,14 @@ from rankloom.core import FloatArray, IntArray
 from rankloom.engine.concepts import ConceptScores, concept_scores
 from rankloom.engine.explanation import COLORS, CONCEPT, FACES, MAP, NAMES, TAGS, TEXT
 from rankloom.engine.face_words import face_scores, people_words
+from rankloom.engine.fused import Numbers, fused_similarity, scale_arrays, weight_numbers
 from rankloom.engine.records import taken
 from rankloom.engine.sketches import Sketches
 from rankloom.engine.words import ColorExpert, Looks, WordExperts
 from rankloom.experts import EncodedExample, Expert, StoredVectors, expert_features, expert_rows, experts_of
 from rankloom.experts.color_words import SOURCE as COLOR_SOURCE
 from rankloom.experts.compact import CompactVectors
-from rankloom.experts.distances import DISTANCES, Weighted, add_similarities, add_similarities_of
+from rankloom.experts.distances import Weighted, add_similarities
 from rankloom.experts.looks import WordMap, word_map
 from rankloom.features import Features, nothing
 from rankloom.text import TextIndex, parse_query
@@ -221,18 +222,8 @@ class Snapshot:
         rows : the items, unless all.
         distances : all distances of all items by descriptor, where they are at hand; nothing is read then.
         """
-        total = np.zeros(len(self.present if rows is None else self.present[rows]), dtype=np.float32)
-        described = []
-        for name, numbers in self._numbers(weights):
-            if name not in vectors:
-                continue
-            if distances is not None:
-                add_similarities_of(total, distances[name], *numbers)
-            else:
-                described.append(Weighted(vectors[name], self.vectors[name], *numbers))
-        if described:
-            add_similarities(total, *described, rows=rows)
-        return total
+        n_rows = self.n_items if rows is None else len(rows)
+        return fused_similarity(n_rows, self.vectors, vectors, self._numbers(weights), rows, distances)
 
     def similarities(self, weights: Mapping[str, float], items: Sequence[int], rows: IntArray) -> NDArray[np.float32]:
         """The weighted similarity of some items to each of some others, whose rows are given; in one pass.
@@ -252,21 +243,13 @@ class Snapshot:
             add_similarities(total, *described, rows=None if len(rows) == self.n_items else rows)
         return total
 
-    def _numbers(
-        self, weights: Mapping[str, float]
-    ) -> Iterator[tuple[str, tuple[NDArray[np.float32], NDArray[np.float32]]]]:
+    def _numbers(self, weights: Mapping[str, float]) -> Iterator[tuple[str, Numbers]]:
         """The weight and the scale of each distance, of the descriptors that have a weight."""
-        for name in self.vectors:
-            of_distances = [weights.get(f"{name}.{distance}", 0.0) for distance in DISTANCES]
-            if any(of_distances):
-                yield name, (np.array(of_distances, np.float32), self._scale_arrays[name])
+        return weight_numbers(weights, self._scale_arrays)
 
     @cached_property
     def _scale_arrays(self) -> dict[str, NDArray[np.float32]]:
-        """The scale of each distance in the order of `DISTANCES`, by descriptor."""
-        return {
-            name: np.array([self.scales[name][distance] for distance in DISTANCES], np.float32) for name in self.vectors
-        }
+        return scale_arrays(self.scales, self.vectors)
 
     def vectors_of(self, row: int) -> StoredVectors:
         """The description of an item."""
