@@ -12,6 +12,7 @@ from rankloom.collection import Collection
 from rankloom.media.embedded import xmp_texts
 from rankloom.server.archives import Entry, Streams
 from rankloom.server.errors import Refused
+from rankloom.server.routes import export
 from tests.archives import write_rows
 from tests.server.test_statements import counted
 from tests.serving import client, ok, refused, sample
@@ -116,6 +117,19 @@ def test_notes_are_searched_listed_and_exported(own):
     packet = archive.read(f"{paths[0]}.xmp")
     assert xmp_texts(packet) == ["Quixotic windmill", "Zanzibar"]
     assert b"<xmp:Rating>5<" in archive.read(f"{paths[1]}.xmp")
+    everything = zipfile.ZipFile(io.BytesIO(downloaded(own, None, "xmp")))
+    assert everything.namelist() == archive.namelist(), "of the whole collection, nobody has to name them"
+
+
+def test_all_items_are_exported_piece_by_piece(own, monkeypatch):
+    monkeypatch.setattr(export, "AT_ONCE", 50)
+    listed = ids(browse(own, k=1000))
+    answer = own.post("/api/export", json={"what": "items", "format": "csv"})
+    assert [int(row["id"]) for row in csv.DictReader(io.StringIO(answer.text))] == listed
+    answer = own.post("/api/export", json={"what": "items"})
+    assert [row["id"] for row in ok(answer)["items"]] == listed
+    assert ok(own.post("/api/export", json={"what": "items", "items": [99_999]})) == {"items": []}
+    assert own.post("/api/export", json={"what": "items", "items": [99_999], "format": "csv"}).text == "\n"
 
 
 def test_hidden_items_are_nowhere_until_they_are_asked_for(own):
@@ -178,6 +192,8 @@ def test_originals_are_downloaded_in_one_archive(own):
     own.cookies.clear()
     assert refused(own.get(f"/api/downloads/{key}"), 404), "of another user"
     assert refused(own.post("/api/downloads", json={"items": [99_999]}), 404)
+    assert refused(own.post("/api/downloads", json={}), 422), "all files are too many"
+    assert refused(own.post("/api/downloads", json={"items": [3] * 2001}), 422)
     assert refused(own.post("/api/downloads", json={"items": [11], "what": "xmp"}), 422)
 
 

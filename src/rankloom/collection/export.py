@@ -134,15 +134,18 @@ def trec_qrels(grades: Iterable[StoredMark]) -> str:
     return qrels_text(Qrel(qid_to_trec(mark.qid), str(mark.item), mark.grade) for mark in grades)
 
 
-def csv_text(rows: Iterable[dict[str, Any]], columns: Sequence[str], delimiter: str = ",") -> str:
-    """A table with a header, in which no text is a formula to a spreadsheet.
+def csv_text(
+    rows: Iterable[dict[str, Any]], columns: Sequence[str], delimiter: str = ",", *, header: bool = True
+) -> str:
+    """A table, with a header unless it goes on, in which no text is a formula to a spreadsheet.
 
     >>> csv_text([{"text": "=1+1", "n": -2}], ("text", "n"))
     "text,n\\n'=1+1,-2\\n"
     """
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, delimiter=delimiter, lineterminator="\n")
-    writer.writeheader()
+    if header:
+        writer.writeheader()
     writer.writerows({name: _harmless(value) for name, value in row.items()} for row in rows)
     return text.getvalue()
 

@@ -15,8 +15,8 @@ from rankloom.collection._backfill import backfill
 from rankloom.collection._pool import Workers, at_most, run_in_order
 from rankloom.collection._positions import look_for_positions
 from rankloom.collection._readings import reread as read_again
-from rankloom.collection._texts import shared_texts
 from rankloom.collection._writer import Writer
+from rankloom.collection.captions import Captions, read_table, store_captions
 from rankloom.collection.collection import Collection
 from rankloom.collection.damage import clear_workplaces
 from rankloom.collection.derived import store_derived, store_learned
@@ -30,21 +30,12 @@ from rankloom.collection.readers import (
     choose_readers,
     unread_count,
 )  # fmt: skip
-from rankloom.collection.scanning import FoundFile, Scan, placed, roots_of, scan
+from rankloom.collection.scanning import FoundFile, Scan, roots_of, scan
 from rankloom.collection.settings import settings_for
 from rankloom.collection.verify import refuse_damaged
-from rankloom.media import kind_of, read_captions
+from rankloom.media import kind_of
 
 PATIENCE_SECONDS = 20.0  # files that are described wait for an earlier one, so that the same files get the same numbers
-
-
-@dataclass(frozen=True)
-class Captions:
-    """A table of captions: a CSV or TSV file and the names of its columns."""
-
-    file: str
-    path_column: str = "path"
-    text_column: str = "caption"
 
 
 @dataclass
@@ -117,7 +108,7 @@ def index(
     progress : called with the number of files done, of all to do, and a text.
     """
     began, report = perf_counter(), IndexReport()
-    wanted = {} if captions is None else _read_captions(captions)  # first: a wrong column should show at once
+    wanted = [] if captions is None else [*read_table(captions)]  # first: a wrong column should show at once
     with collection.indexing():
         _clean(collection.folder)
         refuse_damaged(collection)
@@ -138,7 +129,9 @@ def index(
         report.unread, report.absent = unread_count(collection, settings.readers), absent_readers(collection)
         group_faces(collection)
         if captions is not None:
-            report.captions = _store_captions(collection, wanted, [os.path.dirname(captions.file), *roots], report)
+            stored = store_captions(collection, wanted, [os.path.dirname(captions.file), *roots])
+            report.captions = stored.files
+            report.warnings += stored.warnings
         store_derived(collection)
         store_learned(collection)
     report.seconds = perf_counter() - began
@@ -208,40 +201,3 @@ def _doing(kind: str, settings: DescriberSettings) -> str:
 def _failed(found: Mapping[str, FoundFile], task: tuple[Any, ...], why: str) -> DescribedFile:
     file = found[task[0]]
     return DescribedFile(file.path, kind_of(file.path) or "", file.size, file.mtime_ns, error=why)
-
-
-def _read_captions(captions: Captions) -> dict[str, list[str]]:
-    wanted: dict[str, list[str]] = {}
-    for path, text in read_captions(captions.file, captions.path_column, captions.text_column):
-        wanted.setdefault(path, []).append(text)
-    return wanted
-
-
-def _store_captions(collection: Collection, wanted: dict[str, list[str]], bases: list[str], report: IndexReport) -> int:
-    """Give captions to files: by path, also relative to one of the bases, or by a name that only one file has."""
-    db = collection.db
-    exact: set[str] = set()
-    by_name: dict[str, list[str]] = {}
-    for (path,) in db.execute("SELECT path FROM files"):
-        exact.add(path)
-        by_name.setdefault(os.path.basename(path), []).append(path)
-    matched = 0
-    with collection.transaction():
-        for path, texts in wanted.items():
-            places = (placed(path, base) for base in bases)
-            named = next((place for place in places if place in exact), None)
-            candidates = by_name.get(os.path.basename(path), [])
-            target = named or (candidates[0] if len(candidates) == 1 else None)
-            if target is None:
-                continue
-            matched += 1
-            db.execute("DELETE FROM texts WHERE path = ? AND source = 'caption'", (target,))
-            ids = db.execute(
-                "SELECT id FROM items WHERE hash = (SELECT hash FROM files WHERE path = ?)", (target,)
-            ).fetchall()
-            lines: list[str] = []
-            captions = shared_texts([(text, "caption") for text in texts], len(ids), lines.append)
-            report.warnings += [(target, line) for line in lines]
-            rows = [(item, target, source, text) for (item,) in ids for text, source in captions]
-            db.executemany("INSERT INTO texts (item, path, source, text) VALUES (?, ?, ?, ?)", rows)
-    return matched

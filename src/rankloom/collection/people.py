@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from typing import NamedTuple
 
@@ -12,12 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.collection._files import FACE_VECTORS
+from rankloom.collection._readings import reread
 from rankloom.collection.backup import backups
 from rankloom.collection.collection import Collection
 from rankloom.collection.damage import DATABASE
 from rankloom.collection.derived import store_derived
+from rankloom.collection.describing import DescriberSettings
 from rankloom.collection.names import check_name
-from rankloom.collection.readers import PEOPLE, active_readers, choose_readers
+from rankloom.collection.readers import PEOPLE, READERS, active_readers, choose_readers, cure
 from rankloom.collection.repair import REPLACED
 
 ALIKE = 0.5  # the cosine to the mean of a group; of faces of two people on 500 photos, 0.2% are as near
@@ -43,9 +46,39 @@ def is_on(collection: Collection) -> bool:
     return PEOPLE in active_readers(collection)
 
 
+def missing() -> str | None:
+    """What to run before faces can be told apart; None if nothing is missing."""
+    return None if READERS[PEOPLE].installed else cure(PEOPLE)
+
+
 def switch_on(collection: Collection) -> None:
     """Tell faces apart from now on; `index(reread=True)` does so for what is described already."""
     choose_readers(collection, {PEOPLE: True})
+
+
+def read_people(
+    collection: Collection,
+    *,
+    workers: int | None = None,
+    progress: Callable[[int, int, str], None] = lambda done, total, text: None,
+    warn: Callable[[str, str], None] = lambda path, line: None,
+) -> int:
+    """Tell the faces apart of what was described before that was switched on, and nothing else; returns how many files.
+
+    Parameters
+    ----------
+    collection : of which.
+    workers : processes; None for one a core, 0 for none.
+    progress : called with the number of files done, of all to do, and a text.
+    warn : called with a path and why it could not be read.
+    """
+    count = os.cpu_count() or 1 if workers is None else workers
+    with collection.indexing():
+        settings = DescriberSettings((), readers=(PEOPLE,))
+        read = reread(collection, settings, count, progress, warn)
+        group_faces(collection)
+        store_derived(collection)
+    return read
 
 
 def switch_off(collection: Collection, *, delete: bool = False) -> list[str]:

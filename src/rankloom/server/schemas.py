@@ -323,6 +323,13 @@ class PersonRequest(StrictModel):
     name: str = Field(max_length=LONGEST)
 
 
+class GroupingRequest(StrictModel):
+    """Whether faces are told apart from now on; if not, all that is known of people may be deleted."""
+
+    on: bool
+    delete: bool = False
+
+
 class MergeRequest(StrictModel):
     """People whose faces are of the same person."""
 

@@ -10,6 +10,7 @@ from rankloom.server.context import Context
 from rankloom.server.routes.adding import adding_routes
 from rankloom.server.routes.albums import album_routes
 from rankloom.server.routes.browse import browse_routes
+from rankloom.server.routes.captions import caption_routes
 from rankloom.server.routes.collection import collection_routes
 from rankloom.server.routes.concepts import concept_routes
 from rankloom.server.routes.desktop import desktop_routes
@@ -47,6 +48,7 @@ ROUTES: tuple[Callable[[Context], APIRouter], ...] = (
     desktop_routes,
     collection_routes,
     adding_routes,
+    caption_routes,
     place_routes,
     duplicate_routes,
     upkeep_routes,

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from fastapi import APIRouter, Path, Request
 from starlette.responses import StreamingResponse
 
+from rankloom.collection.organizing import check_items, noted_items
 from rankloom.collection.originals import open_indexed
 from rankloom.collection.overview import IndexedFile, files_of, indexed_roots
 from rankloom.collection.xmp import sidecars
@@ -30,7 +31,7 @@ class _Wanted(NamedTuple):
     """What a browser wants to download."""
 
     visitor: str
-    items: list[int]
+    items: list[int] | None
     what: str
 
 
@@ -62,16 +63,21 @@ def download_routes(context: Context) -> APIRouter:
 
 
 def _count(context: Context, asked: DownloadRequest) -> int:
-    context.collection.items(asked.items)  # refuses items that are not there
+    if asked.items is not None:
+        check_items(context.collection.db, asked.items)
     count = sum(1 for _ in _entries(context, asked.items, asked.what))
     if not count:
         what = "a file" if asked.what == "files" else "a caption, tags or stars"
-        raise Refused(422, f"items: none of them has {what}")
+        raise Refused(422, f"items: none of them has {what}" if asked.items else f"no item has {what}")
     return count
 
 
-def _entries(context: Context, items: list[int], what: str) -> Iterator[Entry]:
-    """The files, each once, by the names that the archive has for them; opened one after the other."""
+def _entries(context: Context, items: list[int] | None, what: str) -> Iterator[Entry]:
+    """The files, each once, by the names that the archive has for them; opened one after the other.
+
+    Without items these are all of which the owner says something.
+    """
+    items = noted_items(context.collection) if items is None else items
     if what == "xmp":
         roots = context.roots()
         for path, packet in sidecars(context.collection, items):

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
 
 from fastapi import APIRouter, Request, Response
+from starlette.responses import StreamingResponse
 
 from rankloom.collection.export import MARK_COLUMNS, csv_text, mark_rows, trec_qrels
 from rankloom.collection.marks import judgements
@@ -18,6 +22,7 @@ from rankloom.server.guard import user_of
 from rankloom.server.schemas import ExportRequest, HitModel
 
 TYPES = {"json": "application/json", "csv": "text/csv; charset=utf-8", "trec": "text/plain; charset=utf-8"}
+AT_ONCE = 1000  # items that are read while a file of them is sent
 
 
 def export_routes(context: Context) -> APIRouter:
@@ -31,10 +36,13 @@ def export_routes(context: Context) -> APIRouter:
             raise Refused(422, "query: give one to export its results")
         if asked.what == "items" and asked.format == "trec":
             raise Refused(422, "format: items alone have no scores; take csv or json")
-        make = {"results": _results_file, "items": _items_file, "marks": _marks_file}[asked.what]
-        text = await context.work.search(make, context, asked, user_of(request))
         name = f"rankloom-{asked.what}.{'txt' if asked.format == 'trec' else asked.format}"
         headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+        if asked.what == "items":
+            pieces = await context.work.search(_items_file, context, asked)
+            return StreamingResponse(pieces, media_type=TYPES[asked.format], headers=headers)
+        make = _results_file if asked.what == "results" else _marks_file
+        text = await context.work.search(make, context, asked, user_of(request))
         return Response(text, media_type=TYPES[asked.format], headers=headers)
 
     return router
@@ -56,19 +64,41 @@ def _results_file(context: Context, asked: ExportRequest, user: str) -> str:
     return json.dumps({"query": context.query_json(query), "results": hits}, ensure_ascii=False, indent=1) + "\n"
 
 
-def _items_file(context: Context, asked: ExportRequest, _: str) -> str:
-    """Items as they were given, or all, without what only a search says of them."""
+def _items_file(context: Context, asked: ExportRequest) -> Iterator[str]:
+    """Items as they were given, or all, without what only a search says of them; read while they are sent."""
     everything = context.catalogue.listing(Filters(), "newest").items if asked.items is None else ()
-    items = [*map(int, everything)] if asked.items is None else asked.items
-    details = context.details(items)
-    notes = notes_of(context.collection, items)
-    rows = [
-        {**details[item], "tags": ", ".join(notes[item].tags if item in notes else ())}
-        for item in dict.fromkeys(items) if item in details
-    ]  # fmt: skip
-    if asked.format == "csv":
-        return csv_text(rows, [*rows[0]] if rows else [])
-    return json.dumps({"items": rows}, ensure_ascii=False, indent=1) + "\n"
+    items = [*map(int, everything)] if asked.items is None else [*dict.fromkeys(asked.items)]
+    pieces = (_csv_pieces if asked.format == "csv" else _json_pieces)(_item_rows(context, items))
+    return chain([next(pieces)], pieces)  # what cannot be read at all is an error, not a file without an end
+
+
+def _item_rows(context: Context, items: list[int]) -> Iterator[list[dict[str, Any]]]:
+    for start in range(0, len(items), AT_ONCE):
+        batch = items[start : start + AT_ONCE]
+        details, notes = context.details(batch), notes_of(context.collection, batch)
+        yield [
+            {**details[item], "tags": ", ".join(notes[item].tags if item in notes else ())}
+            for item in batch if item in details
+        ]  # fmt: skip
+
+
+def _csv_pieces(batches: Iterator[list[dict[str, Any]]]) -> Iterator[str]:
+    columns: list[str] = []
+    for rows in batches:
+        if rows:
+            header = not columns
+            columns = columns or [*rows[0]]
+            yield csv_text(rows, columns, header=header)
+    yield "" if columns else "\n"
+
+
+def _json_pieces(batches: Iterator[list[dict[str, Any]]]) -> Iterator[str]:
+    before = '{"items": [\n'
+    for rows in batches:
+        if rows:
+            yield before + ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+            before = ",\n"
+    yield f"{before.strip(',')}]}}\n"
 
 
 def _marks_file(context: Context, asked: ExportRequest, user: str) -> str:

@@ -7,9 +7,18 @@ from typing import Any
 from fastapi import APIRouter, Response
 from fastapi import Path as InPath
 
-from rankloom.collection.people import face_picture, is_on, merge_people, name_person, people_of, split_person
+from rankloom.collection.people import (
+    face_picture,
+    is_on,
+    merge_people,
+    missing,
+    name_person,
+    people_of,
+    split_person,
+)  # fmt: skip
 from rankloom.server.context import Context
-from rankloom.server.schemas import MergeRequest, PersonRequest, SplitRequest
+from rankloom.server.grouping import Grouping
+from rankloom.server.schemas import GroupingRequest, MergeRequest, PersonRequest, SplitRequest
 
 MOST_FACES = 60  # of a person that are listed
 PERSON, FACE = InPath(ge=1, le=2**53), InPath(ge=1, le=2**53)
@@ -19,11 +28,17 @@ def people_routes(context: Context) -> APIRouter:
     """The routes of people."""
     router = APIRouter(prefix="/api", tags=["people"])
     work, collection = context.work, context.collection
+    grouping = Grouping(collection, context.jobs)
 
     @router.get("/people")
     async def people() -> dict[str, Any]:
         """Whether faces are told apart, and the groups of faces: those with a name first."""
         return await work.read(_people, context)
+
+    @router.post("/people", status_code=202)
+    async def switch(asked: GroupingRequest) -> dict[str, Any]:
+        """Tell faces apart from now on, or no more, as a job."""
+        return vars(await work.read(lambda: grouping.on() if asked.on else grouping.off(delete=asked.delete)))
 
     @router.post("/people/{person}/name")
     async def name(asked: PersonRequest, person: int = PERSON) -> dict[str, Any]:
@@ -54,7 +69,7 @@ def people_routes(context: Context) -> APIRouter:
 def _people(context: Context) -> dict[str, Any]:
     groups = people_of(context.collection)
     return {
-        "on": is_on(context.collection),
+        "on": is_on(context.collection), "missing": missing(),
         "people": [
             {
                 "id": person.id, "name": person.name, "count": len(person.faces),

@@ -234,7 +234,8 @@ export class App {
       folders: folderMenu(this.store, api, (folder) => this.search.filter("folder", folder)),
       sort: sortChoice(this.store, (sort) => this.search.change({}, { sort })),
       saved: savedMenu(this.store, api, (query) => this.search.ask(query)),
-      exports: exportMenu(this.store, api), resize: (height) => this.grid.resize(height),
+      exports: exportMenu(this.store, api, () => this.organizing.download(null, "xmp")),
+      resize: (height) => this.grid.resize(height),
       togglePanel: () => this.panel.toggle(),
     });
   }

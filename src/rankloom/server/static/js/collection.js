@@ -1,6 +1,7 @@
 // The tab "Collection": what there is, whether all of it is described, and which files could not be read.
 
 import { askFolder } from "./adding.js";
+import { askCaptions } from "./captions.js";
 import { $, attempt, button, errorLine, h, put, scrolled, tableHead, tableRow } from "./dom.js";
 import { duplicatesSection } from "./duplicates.js";
 import { expertName } from "./format.js";
@@ -103,5 +104,6 @@ function tools(again, { api, work }) {
   const text = again ? t("Look for changes and try these again") : t("Look for changes");
   return h("div", { class: "buttons" },
     button(t("Add a folder…"), { kind: "primary", symbol: "folder", onclick: () => askFolder(api, work) }),
-    button(text, { symbol: "undo", onclick: () => attempt(() => work.after(api.index())) }));
+    button(text, { symbol: "undo", onclick: () => attempt(() => work.after(api.index())) }),
+    button(t("Add captions…"), { symbol: "text", onclick: () => askCaptions(api) }));
 }

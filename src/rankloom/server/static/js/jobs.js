@@ -32,8 +32,22 @@ export function jobTitle({ name, what }) {
     watch: t("Following changes of files"), neighbours: t("Building the graph of neighbours"),
     train: t("Training a model"), verify: t("Checking the collection"),
     repair: t("Repairing the collection"), restore: t("Going back to a backup"),
+    people: t("Grouping faces by person"),
   };
   return Object.hasOwn(titles, name) ? titles[name] : name;
+}
+
+/** @param {number | undefined} failed */
+const unread = (failed) =>
+  (failed ? tn(failed, "{n} file could not be read", "{n} files could not be read") : "");
+
+/** How faces were grouped, or forgotten. @param {Record<string, number>} report */
+function peopleOutcome({ groups, failed, left }) {
+  if (groups !== undefined) {
+    return [tn(groups, "{n} group", "{n} groups"), unread(failed)].filter(Boolean).join(", ");
+  }
+  return left ? tn(left, "{n} backup could not be cleaned", "{n} backups could not be cleaned")
+    : t("switched off");
 }
 
 /** How upkeep ended, in a line. @param {string} name @param {Record<string, number>} report */
@@ -47,12 +61,13 @@ function upkeepOutcome(name, { problems = 0 }) {
 export function jobOutcome({ name = "", error, cancelled, report, result }) {
   if (error) return error;
   if (report && ["verify", "repair", "restore"].includes(name)) return upkeepOutcome(name, report);
+  if (report && name === "people") return peopleOutcome(report);
   if (cancelled) return t("cancelled; what was described is kept");
   if (!report) return result === "ready" || !result ? t("done") : result;
   return [
     tn(report.items, "{n} new item", "{n} new items"),
     report.removed ? tn(report.removed, "{n} file gone", "{n} files gone") : "",
-    report.failed ? tn(report.failed, "{n} file could not be read", "{n} files could not be read") : "",
+    unread(report.failed),
   ].filter(Boolean).join(", ");
 }
 
@@ -73,7 +88,7 @@ export function jobProgress({ done, total, rate, left, failed, paused }) {
   return [
     paused ? t("paused") : "", total ? t("{done} of {total}", { done, total }) : "", paused ? "" : pace,
     left && !paused ? timeLeft(left) : "",
-    failed ? tn(failed, "{n} file could not be read", "{n} files could not be read") : "",
+    unread(failed),
   ].filter(Boolean).join(" · ");
 }
 

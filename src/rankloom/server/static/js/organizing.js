@@ -144,8 +144,8 @@ export class Organizing {
   }
 
   /**
-   * An archive of the original files, or of sidecars.
-   * @param {number[]} items
+   * An archive of the original files, or of sidecars, then also of all items.
+   * @param {number[] | null} items
    * @param {"files" | "xmp"} what
    */
   async download(items, what = "files") {

@@ -2,24 +2,24 @@
 
 import { attempt, button, h, option, put, toast } from "./dom.js";
 import { t, tn } from "./i18n.js";
+import { openSheet } from "./sheets.js";
 
 /** @import { Api, People, Person } from "./types.js" */
+/** @import { Work } from "./work.js" */
 /**
  * @typedef {object} Parts
- * @property {Pick<Api, "people" | "namePerson" | "mergePeople" | "splitPerson">} api
+ * @property {Pick<Api, "people" | "groupFaces" | "namePerson" | "mergePeople" | "splitPerson">} api
  * @property {boolean} readOnly
  * @property {(text: string) => void} find searches for words
+ * @property {Work} work the long jobs
  */
 
 const SHOWN = 12; // faces of a group
-const OFF = [t("Faces are not grouped by person."), t("It is switched on in the shell: rankloom people on")];
-const NONE = [
-  t("No two faces look like the same person yet."),
-  t("For files that were described before: rankloom index --reread"),
-];
+const OFF = [t("Faces are not grouped by person.")];
+const NONE = [t("No two faces look like the same person yet.")];
 const HINT = [
   t("Faces that look like the same person. Give a group a name and its pictures are found by it."),
-  t("All of it stays on this machine; rankloom people off --delete deletes it."),
+  t("All of it stays on this machine."),
 ];
 
 let changes = 0; // that were made in this window
@@ -45,7 +45,7 @@ export function peopleSection(people, parts) {
 }
 
 /** @param {HTMLElement} root @param {People} people @param {Parts} parts */
-function draw(root, { on, people }, parts) {
+function draw(root, { on, missing, people }, parts) {
   const listed = on || people.length > 0;
   const again = async (/** @type {() => Promise<unknown>} */ change, /** @type {string} */ said) =>
     attempt(async () => {
@@ -57,7 +57,39 @@ function draw(root, { on, people }, parts) {
     });
   put(root, h("h3", { id: "people-title" }, t("People")),
     h("p", { class: "muted" }, (!listed ? OFF : people.length ? HINT : NONE).join(" ")),
+    parts.readOnly ? null : switching({ on, missing, people }, parts),
     h("ul", { class: "people-list" }, people.map((person) => card(person, people, parts, again))));
+}
+
+/** What switches the groups on, or off after a question. @param {People} state @param {Parts} parts */
+function switching({ on, missing, people }, { api, work }) {
+  if (missing) {
+    return h("p", {}, t("A package is missing on this machine. Install it in the shell:"), " ",
+      h("code", {}, missing));
+  }
+  const begin = () => attempt(() => work.after(api.groupFaces(true)));
+  return h("div", { class: "buttons" },
+    button(on ? t("Look at faces again") : t("Group faces by person"), { onclick: begin }),
+    on || people.length ? button(t("Stop grouping faces…"), { onclick: () => askOff(api, work) }) : null);
+}
+
+/** @param {Parts["api"]} api @param {Work} work */
+function askOff(api, work) {
+  const keep = h("input", { type: "radio", name: "known", checked: true });
+  const forget = h("input", { type: "radio", name: "known" });
+  openSheet(t("Stop grouping faces?"), (close) => [
+    h("p", {}, t("New pictures are not looked at for people any more.")),
+    h("fieldset", { class: "since" }, h("legend", {}, t("What is known of people")),
+      h("label", {}, keep, " ", t("keep it: groups and names stay and are found")),
+      h("label", {}, forget, " ",
+        t("forget it: all groups, names and pictures of faces, in the backups too; this cannot be undone"))),
+    h("div", { class: "buttons" }, button(t("Stop"), {
+      kind: "primary", onclick: () => {
+        close();
+        attempt(() => work.after(api.groupFaces(false, forget.checked)));
+      },
+    })),
+  ]);
 }
 
 /** What a group is called where it is one of many. @param {Person} person */

@@ -136,8 +136,9 @@ export function savedMenu(store, api, ask) {
  * The menu that saves results and marks as files.
  * @param {Store<State>} store
  * @param {Pick<Api, "export">} api
+ * @param {() => void} sidecars saves what the owner says of all items for other programs
  */
-export function exportMenu(store, api) {
+export function exportMenu(store, api, sidecars) {
   /** @param {string} what @param {string} format */
   async function save(what, format) {
     const scope = what === "results" ? { ...arranged(store.state), k: MOST } : {};
@@ -158,7 +159,12 @@ export function exportMenu(store, api) {
     const { query } = store.state;
     const files = { json: "JSON", csv: "CSV" };
     return [
-      isEmpty(query) ? [h("h3", {}, t("All items")), choices("items", files)] : [
+      isEmpty(query) ? [
+        h("h3", {}, t("All items")), choices("items", files), h("ul", { class: "choices" },
+          h("li", {}, h("button", {
+            type: "button", class: "link", onclick: () => { sidecars(); close(true); },
+          }, t("XMP: captions, tags and stars as sidecars")))),
+      ] : [
         h("h3", {}, t("These results")),
         choices("results", isList(query) ? files : { ...files, trec: t("TREC run") }),
       ],

@@ -316,9 +316,14 @@ export interface Store<S> {
 }
 
 /** A group of faces; `count` is of all of them, `faces` are the first. */
+/** What became of a table of captions: rows, those with a file, and the first paths without one. */
+export interface StoredCaptions {
+  rows: number; matched: number; files: number; unmatched: string[]; cut: number;
+}
+
 export interface Person { id: number; name: string | null; count: number; faces: { box: number; item: number }[] }
 
-export interface People { on: boolean; people: Person[] }
+export interface People { on: boolean; missing: string | null; people: Person[] }
 
 /** How the page speaks to people. */
 export interface Speech { announce(text: string): void; toast(text: string, kind?: string): void }
@@ -400,7 +405,7 @@ export interface Api {
   albumItems(id: number, change: { add?: number[]; remove?: number[]; refuse?: number[] }): Promise<Album>;
   albumOrder(id: number, items: number[], before: number | null): Promise<Album>;
   albumSuggestions(id: number): Promise<Hit[]>;
-  download(items: number[], what: "files" | "xmp"): Promise<{ key: string; files: number }>;
+  download(items: number[] | null, what: "files" | "xmp"): Promise<{ key: string; files: number }>;
   explain(asked: Asked & { item: number; standing?: boolean }): Promise<Explanation>;
   compare(asked: Asked & { a: number; b: number }): Promise<Comparison>;
   marks(query: Query): Promise<Mark[]>;
@@ -419,7 +424,9 @@ export interface Api {
   concepts(): Promise<Concept[]>;
   makeConcept(name: string, from: { query?: Query; positive?: number[] }): Promise<Concept>;
   forgetConcept(name: string): Promise<unknown>;
+  addCaptions(table: Blob): Promise<StoredCaptions>;
   people(): Promise<People>;
+  groupFaces(on: boolean, forget?: boolean): Promise<unknown>;
   namePerson(id: number, name: string): Promise<unknown>;
   mergePeople(id: number, others: number[]): Promise<unknown>;
   splitPerson(id: number, faces: number[]): Promise<unknown>;
