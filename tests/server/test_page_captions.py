@@ -1,0 +1,47 @@
+"""A table of captions is added with the page alone, by keys and by touch."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.server.pages import PHONE, audit, expect, serving
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+
+def by_keys(page, button):
+    """Choose a button without a pointer."""
+    button.focus()
+    expect(button).to_be_focused()
+    page.keyboard.press("Enter")
+
+
+def test_by_keys_alone(opened, own_folder, tmp_path):
+    with serving(own_folder) as address:
+        page = opened("/?tab=collection", address=address)
+        name = page.evaluate("async () => (await (await fetch('/api/items/3')).json()).files[0].name")
+        table = tmp_path / "captions.csv"
+        table.write_text(f"path,caption\n{name},a quixotic kite\nnowhere.jpg,lost\n", encoding="utf-8")
+        by_keys(page, page.get_by_role("button", name="Add captions…"))
+        sheet = page.locator("#sheet")
+        expect(sheet.get_by_label("A CSV or TSV file")).to_be_focused()
+        sheet.get_by_label("A CSV or TSV file").set_input_files(table)
+        by_keys(page, sheet.get_by_role("button", name="Add", exact=True))
+        expect(sheet).to_contain_text("1 of 2 rows matched; 1 files have captions now.")
+        expect(sheet.locator(".problems")).to_have_text("nowhere.jpg")
+        audit(page, "captions-light")
+        page.keyboard.press("Escape")
+        page.close()
+
+
+def test_by_touch_on_a_phone(opened, own_folder):
+    with serving(own_folder) as address:
+        page = opened("/?tab=collection", address=address, viewport=PHONE, color_scheme="dark", has_touch=True)
+        page.get_by_role("button", name="Add captions…").tap()
+        expect(page.get_by_label("A CSV or TSV file")).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        audit(page, "captions-phone-dark")
+        page.locator("#sheet").get_by_role("button", name="Cancel").tap()
+        page.get_by_role("button", name="Check the collection").tap()
+        expect(page.locator(".upkeep .good")).to_contain_text("Everything was in order")
+        page.close()
