@@ -27,7 +27,7 @@ def test_by_keys_alone(opened, own_folder, tmp_path):
         expect(sheet.get_by_label("A CSV or TSV file")).to_be_focused()
         sheet.get_by_label("A CSV or TSV file").set_input_files(table)
         by_keys(page, sheet.get_by_role("button", name="Add", exact=True))
-        expect(sheet).to_contain_text("1 of 2 rows matched; 1 files have captions now.")
+        expect(sheet).to_contain_text("Rows that matched: 1 of 2. Files with captions now: 1.")
         expect(sheet.locator(".problems")).to_have_text("nowhere.jpg")
         audit(page, "captions-light")
         page.keyboard.press("Escape")

@@ -186,8 +186,8 @@ STEPS: dict[str, Callable[[Job, Say], list[Section]]] = {
 }
 
 
-# What each step takes on two cores: how much is left can be told before anything was measured.
-MINUTES = {"letor": 4.0, "rlr": 5.0, "car": 15.0, "cascade": 10.0, "online": 10.0, "online-semantic": 10.0}
+# About what each step takes on two cores: how much is left can be told before anything was measured.
+MINUTES = {"letor": 4.0, "rlr": 4.0, "car": 20.0, "cascade": 7.0, "online": 20.0, "online-semantic": 22.0}
 
 
 class Pace:
