@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product
+from functools import partial
+from itertools import cycle, product
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from joblib import Parallel, delayed
 
 from rankloom.core import FloatArray, RankingData
 from rankloom.datasets import load
@@ -186,6 +188,7 @@ def compare_folds(
     metrics: Sequence[str] = ("AP", "nDCG@10"),
     policy: str | Policy = "trec",
     *,
+    n_jobs: int = 1,
     progress: Callable[[str], None] = lambda step: None,
 ) -> FoldResults:
     """Fit rankers on each fold, choose their parameters on its validation part by the first metric, and test them.
@@ -195,28 +198,41 @@ def compare_folds(
     folds : the data; they are gone through once, so a generator need not hold them all.
     rankers : fixed parameters by short name (`{"rlr": {}, "ranksvm": {"nu": 1.0}}`); the rest of `GRIDS` is searched.
     metrics, policy : what is measured.
-    progress : called with a text before each fit.
+    n_jobs : processes; each does a ranker on a fold.
+    progress : called with a text before each fit, or when it is handed to a process.
     """
     results = FoldResults(tuple(metrics))
-    for fold in folds:
-        results.n_queries.append(len(np.unique(fold.test.qid)))
-        for name, fixed in rankers.items():
-            progress(f"{fold.name}: {name}")
-            began = perf_counter()
-            chosen = select(
-                lambda name=name, fixed=fixed, **params: make_ranker(name, **fixed, **params),
-                default_grid(name, fixed),
-                fold.train,
-                fold.validation,
-                metrics[0],
-                policy,
-            )
-            results.seconds.setdefault(name, []).append(perf_counter() - began)
-            results.params.setdefault(name, []).append({**fixed, **chosen.params})
-            scores = chosen.ranker.predict(fold.test.X, qid=fold.test.qid)
-            by_metric = evaluate_queries(fold.test.y, scores, fold.test.qid, list(metrics), policy).values
-            for metric, values in by_metric.items():
-                results.values.setdefault(name, {}).setdefault(metric, []).append(values)
+
+    def tasks() -> Iterator[Any]:
+        for fold in folds:
+            results.n_queries.append(len(np.unique(fold.test.qid)))
+            for name, fixed in rankers.items():
+                progress(f"{fold.name}: {name}")
+                yield delayed(_tested)(fold, name, fixed, tuple(metrics), policy)
+
+    for name, tested in zip(cycle(rankers), Parallel(n_jobs=n_jobs, return_as="generator")(tasks()), strict=False):
+        results.seconds.setdefault(name, []).append(tested.seconds)
+        results.params.setdefault(name, []).append(tested.params)
+        for metric, values in tested.values.items():
+            results.values.setdefault(name, {}).setdefault(metric, []).append(values)
     if not results.values:
         raise ValueError("there is no fold to compare on")
     return results
+
+
+class _Tested(NamedTuple):
+    """A ranker on a fold: its parameters, the seconds that choosing them took, and each metric of the test queries."""
+
+    params: dict[str, Any]
+    seconds: float
+    values: dict[str, FloatArray]
+
+
+def _tested(fold: Fold, name: str, fixed: Mapping[str, Any], metrics: tuple[str, ...], policy: str | Policy) -> _Tested:
+    began = perf_counter()
+    make = partial(make_ranker, name, **fixed)
+    chosen = select(make, default_grid(name, fixed), fold.train, fold.validation, metrics[0], policy)
+    seconds = perf_counter() - began
+    scores = chosen.ranker.predict(fold.test.X, qid=fold.test.qid)
+    values = evaluate_queries(fold.test.y, scores, fold.test.qid, list(metrics), policy).values
+    return _Tested({**fixed, **chosen.params}, seconds, dict(values))

@@ -105,7 +105,8 @@ def letor(job: Job, say: Say) -> list[Section]:
 
 def _letor(folds: list[Fold], about: str, job: Job, say: Say) -> Section:
     names = ("uniform", "rlr", "ranksvm", "opar1") if job.quick else _RANKERS
-    results = compare_folds(folds, {name: {} for name in names}, sections.LETOR_METRICS, "letor4", progress=say)
+    results = compare_folds(folds, {name: {} for name in names}, sections.LETOR_METRICS, "letor4",
+                            n_jobs=1 if job.quick else 2, progress=say)  # fmt: skip
     return sections.letor_section(results, letor4.published_for(folds), about)
 
 
@@ -171,7 +172,9 @@ def _online(job: Job, say: Say, step: str, descriptors: Sequence[str]) -> Sectio
     others = None
     if data is not None and (folder := job.captioned()) is not None:
         others = load_unlabeled(folder / IMAGES, job.photos(), descriptors, progress=_telling(say))
-    report = online.run(chosen, online.QUICK if job.quick else None, others=others, progress=say)
+    report = online.run(
+        chosen, online.QUICK if job.quick else None, others=others, n_jobs=1 if job.quick else 2, progress=say
+    )
     what = "generated classes" if data is None else "classes of photographs"
     return sections.online_section(report, what, job.draw(step, report, online_plots.FIGURES))
 

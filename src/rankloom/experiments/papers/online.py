@@ -141,6 +141,7 @@ def run(
     *,
     others: LabeledCollection | None = None,
     methods: Sequence[str] = tuple(METHODS),
+    n_jobs: int = 1,
     random_state: int = 0,
     progress: Progress = lambda step: None,
 ) -> OnlineReport:
@@ -153,6 +154,7 @@ def run(
     others : pictures that distractors are mixed of, with the same descriptors. Without them the collection's own are
         mixed, which then look like its classes: that is harder than it should be.
     methods : which methods; all of `METHODS` unless given.
+    n_jobs : processes that fit the methods of table 2.
     random_state : which items are queries, how they are split, what is sampled.
     progress : called with a text before each step.
     """
@@ -160,7 +162,9 @@ def run(
     report = OnlineReport(len(data), len(data.experts))
     names = _available(report, methods)
     folds = [*image_folds(data, size, random_state, progress)]
-    report.folds = compare_folds(folds, {METHODS[name]: {} for name in names}, ("AP",), progress=progress)
+    report.folds = compare_folds(
+        folds, {METHODS[name]: {} for name in names}, ("AP",), n_jobs=n_jobs, progress=progress
+    )
     progress("cost by instances")
     report.costs = _costs(folds[0].train, names)
     progress("a stream of preferences")
