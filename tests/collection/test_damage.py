@@ -15,6 +15,7 @@ from rankloom.collection import Collection, DamagedCollection, index, repair, ve
 from rankloom.collection._schema import MIGRATIONS
 from rankloom.engine import Engine
 from rankloom.media import read_image
+from rankloom.server.health import DAMAGED, REASONS
 from tests.damaging import (
     FEW,
     N_MARKS,
@@ -323,7 +324,8 @@ def test_the_server_answers_that_the_collection_is_damaged(folder):
         wipe_tables(folder)
         answer = web.get("/api/metrics")
         assert answer.status_code == 503
-        assert answer.json() == {"error": "the collection is damaged; on the server, run: rankloom verify"}
+        assert answer.json() == {"error": REASONS[DAMAGED]}
+        assert "rankloom repair" in REASONS[DAMAGED]
     (folder / "rankloom.db").write_bytes(b"")
     one_line(folder, "serve", "--port", "0")
 
