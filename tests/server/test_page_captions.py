@@ -1,9 +1,11 @@
-"""A table of captions is added with the page alone, by keys and by touch."""
+"""Captions are added, faces grouped and sidecars taken with the page alone, by keys and by touch."""
 
 from __future__ import annotations
 
 import pytest
 
+from rankloom.collection import Collection
+from rankloom.collection.organizing import set_caption
 from tests.server.pages import PHONE, audit, expect, serving
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -44,4 +46,24 @@ def test_by_touch_on_a_phone(opened, own_folder):
         page.locator("#sheet").get_by_role("button", name="Cancel").tap()
         page.get_by_role("button", name="Check the collection").tap()
         expect(page.locator(".upkeep .good")).to_contain_text("Everything was in order")
+        page.close()
+
+
+def test_faces_and_sidecars_by_keys_alone(opened, own_folder):
+    with Collection(own_folder) as collection:
+        set_caption(collection, 3, "the old bridge")
+    with serving(own_folder) as address:
+        page = opened("/?tab=collection", address=address)
+        by_keys(page, page.get_by_role("button", name="Group faces by person"))
+        expect(page.get_by_role("button", name="Look at faces again")).to_be_visible()
+        by_keys(page, page.get_by_role("button", name="Stop grouping faces…"))
+        expect(page.locator("#sheet")).to_contain_text("Stop grouping faces?")
+        audit(page, "faces-light")
+        page.keyboard.press("Escape")
+        expect(page.locator("#sheet")).to_be_hidden()
+        page.goto(f"{address}/")
+        by_keys(page, page.get_by_role("button", name="Export"))
+        with page.expect_download() as taken:
+            by_keys(page, page.get_by_text("XMP: captions, tags and stars as sidecars"))
+        assert taken.value.suggested_filename.endswith(".zip")
         page.close()
