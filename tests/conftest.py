@@ -8,8 +8,13 @@ import tempfile
 from collections import Counter
 
 import joblib
+from hypothesis import HealthCheck, settings
 
 from tests.building import ROOT
+
+# No test is judged by the clock of a busy machine.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
 
 
 def pytest_configure(config):

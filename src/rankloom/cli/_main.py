@@ -74,8 +74,8 @@ class Main(click.Group):
                     raise
                 raise click.UsageError(line, error.ctx) from error
             except UNEXPECTED as error:
-                damage = _damage(ctx)
-                if damage is None:
+                damage = _damage(ctx, error)
+                if damage is error:
                     raise
                 raise click.ClickException(printable(str(damage))) from error
 
@@ -92,14 +92,12 @@ class Main(click.Group):
 UNEXPECTED = (TypeError, IndexError, AttributeError, ArithmeticError, AssertionError)
 
 
-def _damage(ctx: click.Context) -> Exception | None:
-    """The damage of the collection, if any, that may be behind an error not meant for users."""
-    from pathlib import Path
-
-    from rankloom.collection.collection import damage_behind
+def _damage(ctx: click.Context, error: BaseException) -> BaseException:
+    """The damage of the collection, if any, that is behind an error not meant for users; else the error itself."""
+    from rankloom.collection._stores import store_of
 
     folder = ctx.meta.get(COLLECTION)
-    return None if folder is None else damage_behind(Path(folder).absolute())
+    return error if folder is None else store_of(folder).damage_behind(error)
 
 
 def _one_line(error: BaseException) -> str:

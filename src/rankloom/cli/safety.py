@@ -71,9 +71,10 @@ def backup(collection: str | None, target: str | None, listing: bool, as_json: b
     from pathlib import Path
 
     from rankloom.collection import Collection, back_up, backups
+    from rankloom.collection._stores import folder_with_tables
     from rankloom.collection.backup import copy_database
 
-    folder = Path(collection_folder(collection)).absolute()
+    folder = folder_with_tables(collection_folder(collection))
     if listing:
         copies = backups(folder)
         if as_json:

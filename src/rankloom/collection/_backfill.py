@@ -35,12 +35,12 @@ def described_again(
     read once, if all its items follow each other.
     """
     rows = collection.db.execute(
-        "WITH wanted AS (SELECT value AS id FROM json_each(?)) "
+        "WITH wanted AS (SELECT CAST(value AS BIGINT) AS id FROM json_each(?)) "
         "SELECT items.id, items.hash, whole.path, whole.first, whole.count FROM items JOIN ("
         " SELECT hash, min(id) AS first, count(*) AS count,"
         " (SELECT min(path) FROM files WHERE files.hash = items.hash) AS path FROM items"
-        " WHERE hash IN (SELECT hash FROM items WHERE id IN wanted) GROUP BY hash"
-        ") AS whole ON whole.hash = items.hash WHERE items.id IN wanted ORDER BY items.id",
+        " WHERE hash IN (SELECT hash FROM items WHERE id IN (SELECT id FROM wanted)) GROUP BY hash"
+        ") AS whole ON whole.hash = items.hash WHERE items.id IN (SELECT id FROM wanted) ORDER BY items.id",
         (json.dumps([*ids]),),
     ).fetchall()
     contents = [(key, [row[0] for row in group]) for key, group in groupby(rows, key=lambda row: row[1:])]

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from rankloom.collection._database import Database
 from rankloom.collection._files import vector_file
 from rankloom.collection._schema import DATABASE_ERRORS, MIGRATIONS, version_of
 from rankloom.collection._tables import Table, lacking, tables
@@ -41,6 +42,17 @@ def database_problems(db: sqlite3.Connection, folder: Path) -> list[str]:
         if problems:  # what follows reckons with values that are numbers
             break
     return list(dict.fromkeys(problems))
+
+
+def table_problems(db: Database, folder: Path) -> list[str]:
+    """What does not fit together, of tables that any database may hold: numbers of items, rows and checksums of files.
+
+    Parameters
+    ----------
+    db : an open database.
+    folder : the collection that it is of, with its files.
+    """
+    return [*_numbers(db, folder), *_files(db, folder)]
 
 
 def _integrity(db: sqlite3.Connection, _: Path) -> list[str]:
@@ -98,7 +110,7 @@ def valid(table: Table, row: Sequence[Any]) -> bool:
     return True
 
 
-def _numbers(db: sqlite3.Connection, _: Path) -> list[str]:
+def _numbers(db: Database, _: Path) -> list[str]:
     """Item ids count from 1 without gaps, and nothing names an item that is not there."""
     count, first, last = db.execute("SELECT count(*), coalesce(min(id), 1), coalesce(max(id), 0) FROM items").fetchone()
     problems = []
@@ -111,7 +123,7 @@ def _numbers(db: sqlite3.Connection, _: Path) -> list[str]:
     return problems
 
 
-def _files(db: sqlite3.Connection, _: Path) -> Iterator[str]:
+def _files(db: Database, _: Path) -> Iterator[str]:
     """Rows of descriptors against items and blocks, thumbnails against blocks."""
     n_items = db.execute("SELECT coalesce(max(id), 0) FROM items").fetchone()[0]
     for name, version, dimension, rows in db.execute(
@@ -128,13 +140,13 @@ def _files(db: sqlite3.Connection, _: Path) -> Iterator[str]:
         yield f"{outside:,} thumbnails are in no block of {THUMBNAILS}"
 
 
-def thumbnails_outside(db: sqlite3.Connection) -> int:
+def thumbnails_outside(db: Database) -> int:
     """How many thumbnails no block of their file holds."""
     query = "SELECT thumb_start, thumb_bytes FROM items WHERE thumb_bytes != 0 ORDER BY thumb_start"
     return sum(not inside for inside in _inside(db.execute(query), blocks_of(db, THUMBNAILS)))
 
 
-def blocks_of(db: sqlite3.Connection, file: str) -> list[tuple[int, int]]:
+def blocks_of(db: Database, file: str) -> list[tuple[int, int]]:
     """The start and length of the blocks of a file, in order."""
     query = "SELECT start, bytes FROM blocks WHERE file = ? ORDER BY start"
     return [(start, size) for start, size in db.execute(query, (file,))]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from typing import Any
 
+from rankloom.collection._database import Database
 from rankloom.collection.collection import Collection
 
 
@@ -15,6 +15,6 @@ def read_fact(collection: Collection, key: str) -> Any:
     return json.loads(row[0]) if row else None
 
 
-def write_fact(db: sqlite3.Connection, key: str, value: Any) -> None:
+def write_fact(db: Database, key: str, value: Any) -> None:
     """Keep something under a key, in a transaction of the caller."""
     db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, json.dumps(value)))

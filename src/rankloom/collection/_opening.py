@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sqlite3
 import warnings
+from contextlib import suppress
 from pathlib import Path
 
 from rankloom.collection._halves import compact_halves
-from rankloom.collection._schema import MIGRATIONS, migrate, only_readable, version_of
+from rankloom.collection._schema import BUSY_SECONDS, MIGRATIONS, migrate, only_readable, version_of
 from rankloom.collection._tables import lacking
 from rankloom.collection.backup import back_up
 from rankloom.collection.damage import DATABASE, damaged, emptied, too_new
@@ -55,4 +56,8 @@ def bring_up_to_date(folder: Path, db: sqlite3.Connection) -> None:
     if missing:
         raise damaged(folder, f"the database lacks {', '.join(missing[:3])}{' ...' * (len(missing) > 3)}")
     if not only_readable(folder / DATABASE):
-        make_id(db)
+        # Who only wants to read does not wait for a writer: where nothing can be written now, the next one does it.
+        db.execute("PRAGMA busy_timeout = 0")
+        with suppress(sqlite3.OperationalError):
+            make_id(db)
+        db.execute(f"PRAGMA busy_timeout = {round(1000 * BUSY_SECONDS)}")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 from collections.abc import Callable, Iterable
 
+from rankloom.collection._database import Database
 from rankloom.collection._pool import Workers, at_most, run_in_order
 from rankloom.collection.collection import Collection
 from rankloom.media.positions import Position, read_position
@@ -13,7 +13,7 @@ from rankloom.media.positions import Position, read_position
 BATCH = 500
 
 
-def store_positions(db: sqlite3.Connection, positions: Iterable[tuple[str, Position | None]]) -> None:
+def store_positions(db: Database, positions: Iterable[tuple[str, Position | None]]) -> None:
     """Keep where contents, by their hashes, were taken; also that it is not known, as it is not looked for again."""
     rows = [(digest, *(place or (None, None))) for digest, place in positions]
     db.executemany("INSERT OR REPLACE INTO positions VALUES (?, ?, ?)", rows)
@@ -22,8 +22,8 @@ def store_positions(db: sqlite3.Connection, positions: Iterable[tuple[str, Posit
 def look_for_positions(collection: Collection, workers: Workers, progress: Callable[[int, int, str], None]) -> None:
     """Read the positions of contents for which that was not done yet. Files are not decoded, nor described again."""
     rows = collection.db.execute(
-        "SELECT hash, path, size, mtime_ns FROM files WHERE hash IN (SELECT hash FROM contents EXCEPT"
-        " SELECT hash FROM positions) GROUP BY hash HAVING path = min(path)"
+        "SELECT hash, path, size, mtime_ns FROM files WHERE path IN (SELECT min(path) FROM files"
+        " WHERE hash IN (SELECT hash FROM contents EXCEPT SELECT hash FROM positions) GROUP BY hash)"
     ).fetchall()
     todo = [(digest, path) for digest, path, *stamp in rows if _stamp(path) == tuple(stamp)]
     if not todo:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from os.path import basename
 
+from rankloom.collection._database import Database
 from rankloom.collection._pool import Workers, at_most, run_in_order
 from rankloom.collection._reading import Box, FaceKey
 from rankloom.collection.collection import Collection
@@ -22,7 +22,7 @@ from rankloom.collection.readers import FACES, OCR, PEOPLE, READERS, SPEECH, unr
 _KINDS = {OCR: "ocr", FACES: "face", PEOPLE: "face"}  # of boxes, by reader
 
 
-def store_boxes(db: sqlite3.Connection, item: int, boxes: Sequence[Box], people: Mapping[int, FaceKey]) -> None:
+def store_boxes(db: Database, item: int, boxes: Sequence[Box], people: Mapping[int, FaceKey]) -> None:
     """Add the boxes of an item, and what tells its faces apart, by their places among the boxes."""
     columns = 'item, kind, "left", top, width, height, score, text, time'
     for place, box in enumerate(boxes):
@@ -32,7 +32,7 @@ def store_boxes(db: sqlite3.Connection, item: int, boxes: Sequence[Box], people:
             db.execute("INSERT OR REPLACE INTO known_faces VALUES (?, ?, ?, NULL)", (number, *people[place]))
 
 
-def store_readings(db: sqlite3.Connection, file: DescribedFile) -> None:
+def store_readings(db: Database, file: DescribedFile) -> None:
     """Enter which readers have read a content, and what is said in it."""
     versions = [(file.hash, name, READERS[name].version) for name in file.read]
     db.executemany("INSERT OR REPLACE INTO readings VALUES (?, ?, ?)", versions)
@@ -97,7 +97,7 @@ def _replace(collection: Collection, file: DescribedFile) -> bool:
     return True
 
 
-def _replace_item(db: sqlite3.Connection, number: int, item: DescribedItem, read: Sequence[str]) -> None:
+def _replace_item(db: Database, number: int, item: DescribedItem, read: Sequence[str]) -> None:
     for name in read:
         if name in _KINDS:
             if name != OCR:

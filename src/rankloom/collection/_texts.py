@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterable
+
+from rankloom.collection._database import Database
 
 OWN_CAPTION, OWN_TAG = OWN_SOURCES = ("owner", "owner_tag")  # what was written in the page or the shell
 ITEM_TEXTS, ITEM_CHARACTERS = 300, 60_000
@@ -37,7 +38,7 @@ def shared_texts(texts: Iterable[tuple[str, str]], items: int, warn: Callable[[s
     return kept
 
 
-def drop_older_captions(db: sqlite3.Connection) -> None:
+def drop_older_captions(db: Database) -> None:
     """Of several captions of the owner leave the last, which is the one that was written last."""
     db.execute(
         "DELETE FROM texts WHERE source = ? AND number NOT IN"

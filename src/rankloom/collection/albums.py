@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from rankloom.collection._database import Database
 from rankloom.collection.collection import Collection
 from rankloom.collection.marks import now
 from rankloom.collection.organizing import check_items
@@ -30,7 +30,7 @@ class Album(NamedTuple):
 
 
 _SHOWN = (
-    "album_items.album = albums.id AND member AND album_items.item NOT IN (SELECT item FROM hidden)"
+    "album_items.album = albums.id AND member = 1 AND album_items.item NOT IN (SELECT item FROM hidden)"
     " AND EXISTS (SELECT 1 FROM items JOIN files USING (hash) WHERE items.id = album_items.item)"
 )
 _ALBUMS = f"""
@@ -46,7 +46,7 @@ _ALBUMS = f"""
 
 def albums(collection: Collection) -> list[Album]:
     """All albums, by name."""
-    rows = collection.db.execute(f"{_ALBUMS} ORDER BY name COLLATE NOCASE, id")
+    rows = collection.db.execute(f"{_ALBUMS} ORDER BY lower(name), id")
     return [_album(*row) for row in rows.fetchall()]
 
 
@@ -83,8 +83,7 @@ def make_album(collection: Collection, name: str, items: Sequence[int] = (), que
         if db.execute("SELECT count(*) FROM albums").fetchone()[0] >= MOST_ALBUMS:
             raise ValueError(f"there are {MOST_ALBUMS:,} albums already; delete one first")
         row = (_free_name(db, name), asked, now())
-        made = db.execute("INSERT INTO albums (name, query, by_hand, at) VALUES (?, ?, 0, ?)", row).lastrowid
-        assert made is not None
+        made = int(db.execute("INSERT INTO albums (name, query, by_hand, at) VALUES (?, ?, 0, ?)", row).lastrowid)
         _add(db, made, check_items(db, items))
     return made
 
@@ -100,7 +99,7 @@ def change_album(
         if by_hand is not None:
             db.execute("UPDATE albums SET by_hand = ? WHERE id = ?", (int(by_hand), number))
         if cover is not None:
-            query = "SELECT 1 FROM album_items WHERE album = ? AND item = ? AND member"
+            query = "SELECT 1 FROM album_items WHERE album = ? AND item = ? AND member = 1"
             if db.execute(query, (number, cover)).fetchone() is None:
                 raise ValueError(f"item {cover} is not in the album; add it first")
             db.execute("UPDATE albums SET cover = ? WHERE id = ?", (cover, number))
@@ -121,13 +120,13 @@ def add_to_album(collection: Collection, number: int, items: Sequence[int]) -> N
         _add(db, number, check_items(db, items))
 
 
-def _add(db: sqlite3.Connection, number: int, items: Sequence[int]) -> None:
+def _add(db: Database, number: int, items: Sequence[int]) -> None:
     place, count = db.execute(
         "SELECT coalesce(max(place), 0), count(*) FROM album_items WHERE album = ?", (number,)
     ).fetchone()
     if count + len(items) > MOST_ITEMS:
         raise ValueError(f"an album has at most {MOST_ITEMS:,} items")
-    members = {item for (item,) in db.execute("SELECT item FROM album_items WHERE album = ? AND member", (number,))}
+    members = {item for (item,) in db.execute("SELECT item FROM album_items WHERE album = ? AND member = 1", (number,))}
     rows = [(number, item, place + step) for step, item in enumerate(items, 1) if item not in members]
     db.executemany("INSERT OR REPLACE INTO album_items VALUES (?, ?, 1, ?)", rows)
 
@@ -148,7 +147,7 @@ def move_in_album(collection: Collection, number: int, items: Sequence[int], bef
     """Put items before another one, or at the end; the album is ordered by hand from now on."""
     with collection.transaction() as db:
         _check(db, number)
-        query = "SELECT item FROM album_items WHERE album = ? AND member ORDER BY place, item"
+        query = "SELECT item FROM album_items WHERE album = ? AND member = 1 ORDER BY place, item"
         order = [item for (item,) in db.execute(query, (number,)).fetchall()]
         moved = [item for item in dict.fromkeys(items) if item in {*order}]
         if len(moved) < len({*items}) or (before is not None and before not in order):
@@ -163,13 +162,13 @@ def move_in_album(collection: Collection, number: int, items: Sequence[int], bef
 
 def albums_of(collection: Collection, item: int) -> list[tuple[int, str]]:
     """The albums that an item is in: numbers and names."""
-    query = "SELECT id, name FROM albums JOIN album_items ON album = id WHERE item = ? AND member ORDER BY name"
+    query = "SELECT id, name FROM albums JOIN album_items ON album = id WHERE item = ? AND member = 1 ORDER BY name"
     return [(number, name) for number, name in collection.db.execute(query, (item,)).fetchall()]
 
 
 def album_names(collection: Collection) -> dict[int, list[str]]:
     """The names of the albums of every item that is in one."""
-    query = "SELECT item, name FROM albums JOIN album_items ON album = id WHERE member ORDER BY name"
+    query = "SELECT item, name FROM albums JOIN album_items ON album = id WHERE member = 1 ORDER BY name"
     names: dict[int, list[str]] = {}
     for item, name in collection.db.execute(query).fetchall():
         names.setdefault(item, []).append(name)
@@ -182,12 +181,12 @@ def judged_items(collection: Collection, number: int) -> set[int]:
     return {item for (item,) in rows.fetchall()}
 
 
-def _check(db: sqlite3.Connection, number: int) -> None:
+def _check(db: Database, number: int) -> None:
     if db.execute("SELECT 1 FROM albums WHERE id = ?", (number,)).fetchone() is None:
         raise KeyError(f"there is no album {number}")
 
 
-def _free_name(db: sqlite3.Connection, name: str, own: int | None = None) -> str:
+def _free_name(db: Database, name: str, own: int | None = None) -> str:
     """A name that no other album has."""
     wanted = " ".join(name.split())
     if not wanted or not wanted.isprintable() or len(wanted) > LONGEST_NAME:

@@ -7,13 +7,14 @@ import os
 import re
 import sqlite3
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
 from rankloom._io import make_folder, replaced
+from rankloom.collection._database import Database
 from rankloom.collection._schema import DATABASE_ERRORS, connect
 from rankloom.collection.damage import BACKUPS, DATABASE, explained
 
@@ -52,11 +53,11 @@ _COUNTED = {
     "captions": "texts WHERE source = 'owner'", "tags": "texts WHERE source = 'owner_tag'", "concepts": "concepts",
     "searches": "saved", "models": "models",
 }  # fmt: skip
+_TABLES = [rows.split()[0] for rows in _COUNTED.values()]
 
 
-def counts_of(db: sqlite3.Connection) -> dict[str, int]:
+def counts_of(db: Database, known: Container[str] = frozenset(_TABLES)) -> dict[str, int]:
     """How many items, marks, albums and so on a database holds; of tables that it does not know, none."""
-    known = {name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
     return {
         what: int(db.execute(f"SELECT count(*) FROM {rows}").fetchone()[0]) if rows.split()[0] in known else 0
         for what, rows in _COUNTED.items()
@@ -67,7 +68,8 @@ def counts_in(copy: Backup) -> dict[str, int]:
     """The same of a backup, of which nothing is changed."""
     try:
         with closing(sqlite3.connect(f"{copy.path.as_uri()}?immutable=1", uri=True)) as db:
-            return counts_of(db)
+            known = {name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+            return counts_of(db, known)
     except DATABASE_ERRORS:
         raise ValueError(f"the backup {copy.path.name} cannot be read; choose another") from None
 

@@ -107,7 +107,7 @@ class Catalogue:
 
 def dates_of(collection: Collection, items: Iterable[int]) -> dict[int, str]:
     """When items were taken, or their files changed; those without a date are left out."""
-    query = f"SELECT id, {DATE} AS date FROM items WHERE id IN (SELECT value FROM json_each(?))"
+    query = f"SELECT id, {DATE} AS date FROM items WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
     rows = collection.db.execute(query, (json.dumps([*items]),)).fetchall()
     return {item: date for item, date in rows if date is not None}
 

@@ -50,7 +50,8 @@ def write(collection: Collection, basis: str, state: Checkpoint, undo: int) -> N
         if db.execute("SELECT coalesce(max(id), 0) FROM undos").fetchone()[0] > undo:
             return
         values = (basis, state.mark, state.n_marks, state.ranker)
-        db.execute("INSERT OR REPLACE INTO checkpoints (basis, mark, n_marks, ranker) VALUES (?, ?, ?, ?)", values)
+        db.execute("DELETE FROM checkpoints WHERE basis = ? AND mark = ?", (basis, state.mark))
+        db.execute("INSERT INTO checkpoints (basis, mark, n_marks, ranker) VALUES (?, ?, ?, ?)", values)
         db.execute(
             "DELETE FROM checkpoints WHERE basis NOT IN "
             "(SELECT basis FROM checkpoints GROUP BY basis ORDER BY max(id) DESC LIMIT ?)",

@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import json
 import os
-import sqlite3
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from numpy.typing import NDArray
 
 from rankloom._io import make_folder
+from rankloom.collection._database import Database, Store
 from rankloom.collection._files import mapped, vector_file
 from rankloom.collection._locks import shared
-from rankloom.collection._opening import bring_up_to_date, check_files
-from rankloom.collection._schema import BUSY_SECONDS, DATABASE_ERRORS, connect, only_readable
-from rankloom.collection.backup import back_up_daily
-from rankloom.collection.damage import DATABASE, DamagedCollection, damaged, disk_full, explained
+from rankloom.collection._schema import BUSY_SECONDS
+from rankloom.collection._stores import store_of
+from rankloom.collection.damage import disk_full
 from rankloom.core import Qrel
 from rankloom.experts.compact import CompactVectors
 
-# Errors that are not raised for people to read: damaged values, or a mistake of ours.
-UNEXPECTED = (TypeError, IndexError, AttributeError, ArithmeticError, AssertionError, UnicodeDecodeError)
 THUMBNAILS = "thumbnails.bin"
 NEIGHBORS = "neighbours.npz"
 
@@ -91,7 +86,8 @@ class Collection:
 
     Parameters
     ----------
-    folder : where it is.
+    folder : where it is; or the address of a PostgreSQL database that has its tables (the extra `postgres`),
+        `postgresql://user@host/database?schema=photos&files=/shared/photos`.
     create : make it if it is not there.
 
     Examples
@@ -103,9 +99,10 @@ class Collection:
     """
 
     def __init__(self, folder: str | os.PathLike[str], *, create: bool = False):
-        self.folder = Path(folder).absolute()
+        self.store: Store = store_of(folder, create=create)
+        self.folder = self.store.folder
         self._local = threading.local()
-        self._connections: list[sqlite3.Connection] = []
+        self._connections: list[Database] = []
         self._guard, self._writing = threading.Lock(), threading.Lock()
         self._before_close: list[weakref.WeakMethod[Callable[[], None]]] = []
         self._lock: int | None = None
@@ -113,31 +110,34 @@ class Collection:
         self._open(create=create)
 
     def _open(self, *, create: bool = False) -> None:
-        check_files(self.folder, create=create)
-        self.read_only = only_readable(self.folder / DATABASE)
+        self.store.check(create=create)
+        self.read_only = self.store.read_only
         if not self.read_only:
             make_folder(self.folder)
             self._lock = shared(self.folder)
         try:
-            bring_up_to_date(self.folder, self.db)
-        except DATABASE_ERRORS as error:
+            self.store.bring_up_to_date(self.db)
+        except BaseException as error:
             self.close()
-            raise explained(self.folder, error, opening=True) from error
-        except BaseException:
-            self.close()
-            raise
+            known = self.store.explained(error, opening=True)
+            if known is error:
+                raise
+            raise known from error
 
     @property
-    def db(self) -> sqlite3.Connection:
+    def db(self) -> Database:
         """The database connection of this thread."""
-        connection: sqlite3.Connection | None = getattr(self._local, "db", None)
+        connection: Database | None = getattr(self._local, "db", None)
         if connection is None:
             if self._let_go:
                 raise ValueError(f"{self.folder} is being repaired or restored; wait until that has ended")
             try:
-                connection = self._local.db = connect(self.folder / DATABASE)
-            except DATABASE_ERRORS as error:
-                raise explained(self.folder, error, opening=True) from error
+                connection = self._local.db = self.store.connect()
+            except Exception as error:
+                known = self.store.explained(error, opening=True)
+                if known is error:
+                    raise
+                raise known from error
             with self._guard:
                 self._connections.append(connection)
         return connection
@@ -179,7 +179,7 @@ class Collection:
 
     def release(self) -> None:
         """Close the connection of this thread, which is about to end."""
-        connection: sqlite3.Connection | None = self._local.__dict__.pop("db", None)
+        connection: Database | None = self._local.__dict__.pop("db", None)
         with self._guard:
             if connection in self._connections:
                 self._connections.remove(connection)
@@ -187,7 +187,7 @@ class Collection:
 
     def back_up_daily(self) -> None:
         """Copy the database if something was written here and there is no backup of today."""
-        if self._changed and back_up_daily(self.folder) is not None:
+        if self._changed and self.store.back_up_daily():
             self._changed = False
 
     def __enter__(self) -> Self:
@@ -210,16 +210,10 @@ class Collection:
         """The error to raise: of one that is not meant for users, whether the database is its cause."""
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
             return disk_full(self.folder)
-        if isinstance(error, sqlite3.Error):
-            known = explained(self.folder, error)
-            if known is not error:
-                return known
-        elif not isinstance(error, UNEXPECTED):
-            return error
-        return damage_behind(self.folder) or error
+        return self.store.damage_behind(error)
 
     @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
+    def transaction(self) -> Iterator[Database]:
         """Changes that happen together or not at all."""
         self._check_writable()
         # Threads wait for each other here: SQLite would look again after a while, and then after a longer one.
@@ -242,18 +236,7 @@ class Collection:
     def indexing(self) -> Iterator[None]:
         """Be the one process that adds items; a second one gets an error that says so."""
         self._check_writable()
-        with open(self.folder / "index.lock", "a+", encoding="utf-8") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                lock.seek(0)
-                holder = lock.read().strip() or "another process"
-                raise ValueError(
-                    f"{self.folder} is being indexed by process {holder}; wait until it has ended, or stop it"
-                ) from None
-            lock.truncate(0)
-            lock.write(str(os.getpid()))
-            lock.flush()
+        with self.store.indexing():
             yield
 
     def _check_writable(self) -> None:
@@ -272,7 +255,7 @@ class Collection:
             rows = self.db.execute(f"{_ITEMS} WHERE items.hash IN (SELECT hash FROM files) ORDER BY items.id")
             return self._with_paths(rows.fetchall())
         wanted = [int(number) for number in ids]
-        inside = "IN (SELECT value FROM json_each(?))"
+        inside = "IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
         rows = self.db.execute(f"{_ITEMS} WHERE items.id {inside}", (json.dumps(wanted),))
         items = {item.id: item for item in self._with_paths(rows.fetchall())}
         missing = next((number for number in wanted if number not in items), None)
@@ -311,7 +294,9 @@ class Collection:
 
     def texts(self, item: int) -> list[tuple[str, str]]:
         """The texts of an item and where each is from: name, folder, sidecar, embedded, caption, subtitle, tag."""
-        rows = self.db.execute("SELECT DISTINCT text, source FROM texts WHERE item = ? ORDER BY rowid", (item,))
+        rows = self.db.execute(
+            "SELECT text, source FROM texts WHERE item = ? GROUP BY text, source ORDER BY min(number)", (item,)
+        )
         return [(text, source) for text, source in rows.fetchall()]
 
     def descriptors(self) -> list[StoredDescriptor]:
@@ -363,7 +348,8 @@ class Collection:
             errors=count("SELECT count(*) FROM errors"),
             marks=count("SELECT count(*) FROM qrels WHERE undone IS NULL"),
             descriptors=tuple(self.descriptors()),
-            bytes=sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file()),
+            bytes=sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file())
+            + self.store.bytes(self.db),
         )
 
     # Marks -----------------------------------------------------------------------------------------------------------
@@ -379,18 +365,6 @@ class Collection:
         from rankloom.collection.marks import qrels
 
         return qrels(self)
-
-
-def damage_behind(folder: Path) -> DamagedCollection | None:
-    """What to say if the database of a collection is damaged: after an error that came out of a computation."""
-    from rankloom.collection._checks import database_problems
-
-    try:
-        with closing(connect(folder / DATABASE)) as db:
-            problems = database_problems(db, folder)
-    except DATABASE_ERRORS as error:
-        problems = [str(error)]
-    return damaged(folder, f"the database is damaged ({problems[0]})") if problems else None
 
 
 _ITEMS = (

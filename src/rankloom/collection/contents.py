@@ -65,14 +65,14 @@ def count_on(collection: Collection, before: Counters) -> None:
     """Let the counters go on from beyond others: after its database was replaced, nothing read before is taken for
     what is there now."""
     with collection.transaction() as db:
-        rows = [(value + 1, name) for name, value in before._asdict().items()]
-        db.executemany("UPDATE counters SET value = max(value, ?) + 1 WHERE name = ?", rows)
+        rows = [(value + 1, value + 1, name) for name, value in before._asdict().items()]
+        db.executemany("UPDATE counters SET value = CASE WHEN value < ? THEN ? ELSE value END + 1 WHERE name = ?", rows)
 
 
 def state_of(collection: Collection) -> State:
     """The state of a collection now; to be read in one transaction with what it stands for."""
     db, n_items = collection.db, len(collection)
-    n_texts, last_text = db.execute("SELECT count(*), coalesce(max(rowid), 0) FROM texts").fetchone()
+    n_texts, last_text = db.execute("SELECT count(*), coalesce(max(number), 0) FROM texts").fetchone()
     return State(
         changes=counters(collection).contents,
         n_items=n_items,
@@ -97,7 +97,7 @@ def reading(collection: Collection) -> Iterator[None]:
 
 def texts_after(collection: Collection, number: int) -> list[StoredText]:
     """The texts that came after the one with a number, in the order in which they came."""
-    query = "SELECT item, source, text FROM texts WHERE rowid > ? ORDER BY rowid"
+    query = "SELECT item, source, text FROM texts WHERE number > ? ORDER BY number"
     return [StoredText(*row) for row in collection.db.execute(query, (number,)).fetchall()]
 
 

@@ -78,10 +78,10 @@ def conditions_of(collection: Collection, filters: Filters) -> tuple[list[str], 
         conditions.append("id IN (SELECT item FROM ratings WHERE stars >= ?)")
         values.append(filters.stars)
     if filters.tag is not None:
-        conditions.append("id IN (SELECT item FROM texts WHERE source = ? AND text = ? COLLATE NOCASE)")
+        conditions.append("id IN (SELECT item FROM texts WHERE source = ? AND lower(text) = lower(?))")
         values += [OWN_TAG, filters.tag]
     if filters.album is not None:
-        conditions.append("id IN (SELECT item FROM album_items WHERE album = ? AND member)")
+        conditions.append("id IN (SELECT item FROM album_items WHERE album = ? AND member = 1)")
         values.append(album(collection, filters.album).id)
     if filters.within is not None:
         inside, place = condition(rectangle(filters.within))

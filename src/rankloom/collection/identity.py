@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import sqlite3
-from contextlib import suppress
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from rankloom.collection._schema import BUSY_SECONDS
+from rankloom.collection._database import Database
 
 if TYPE_CHECKING:
     from rankloom.collection.collection import Collection
@@ -20,17 +18,14 @@ _FIRST = 100  # items that stand for a collection without an id
 _SPREAD = 1000  # items that stand for all of them
 
 
-def make_id(db: sqlite3.Connection) -> None:
-    """Give a collection its id, unless it has one. Where nothing can be written now, the next who opens it does it."""
+def make_id(db: Database) -> None:
+    """Give a collection its id, unless it has one."""
     if db.execute("SELECT 1 FROM meta WHERE key = ?", (_KEY,)).fetchone() is not None:
         return
-    db.execute("PRAGMA busy_timeout = 0")  # who only wants to read does not wait for a writer
-    with suppress(sqlite3.OperationalError):
-        db.execute("INSERT OR IGNORE INTO meta VALUES (?, ?)", (_KEY, secrets.token_hex(16)))
-    db.execute(f"PRAGMA busy_timeout = {round(1000 * BUSY_SECONDS)}")
+    db.execute("INSERT OR IGNORE INTO meta VALUES (?, ?)", (_KEY, secrets.token_hex(16)))
 
 
-def drop_id(db: sqlite3.Connection) -> None:
+def drop_id(db: Database) -> None:
     """Let a rebuilt database get a new id: the numbers of its items may not mean what they meant."""
     db.execute("DELETE FROM meta WHERE key = ?", (_KEY,))
 
@@ -53,7 +48,7 @@ def items_fingerprint(collection: Collection, n_items: int) -> str:
     """
     step = max(1, n_items // _SPREAD)
     ids = json.dumps([*range(1, n_items + 1, step), n_items])
-    query = "SELECT id, hash FROM items WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id"
+    query = "SELECT id, hash FROM items WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) ORDER BY id"
     contents = collection.db.execute(query, (ids,)).fetchall()
     row = collection.db.execute("SELECT value FROM meta WHERE key = ?", (_KEY,)).fetchone()
     return sha256(f"{n_items}\n{row}\n{contents}".encode("utf-8", "surrogateescape")).hexdigest()[:32]

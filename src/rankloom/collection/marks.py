@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from math import isfinite
 from typing import Any, NamedTuple
 
+from rankloom.collection._database import Database
 from rankloom.collection.collection import Collection
 from rankloom.collection.query import Query
 from rankloom.core import Qrel
@@ -51,6 +51,9 @@ class StoredMark(NamedTuple):
 def now() -> str:
     """The time, as the collection writes it; fine enough that no two commits have the same."""
     return datetime.now(UTC).isoformat(timespec="microseconds")
+
+
+_ALL = 1 << 62  # more than there can be
 
 
 def add_marks(
@@ -102,18 +105,18 @@ def add_marks(
     return numbers
 
 
-def _keep_shown(db: sqlite3.Connection, items: list[int]) -> int | None:
+def _keep_shown(db: Database, items: list[int]) -> int | None:
     """Store what was shown; returns its number."""
     if not items:
         return None
-    return db.execute("INSERT INTO shown (items) VALUES (?)", (json.dumps(items),)).lastrowid
+    return int(db.execute("INSERT INTO shown (items) VALUES (?)", (json.dumps(items),)).lastrowid)
 
 
 def _mark(given: Mark | tuple[Any, ...]) -> Mark:
     return Mark(*given)
 
 
-def _check_items(db: sqlite3.Connection, items: list[int]) -> None:
+def _check_items(db: Database, items: list[int]) -> None:
     last = db.execute("SELECT coalesce(max(id), 0) FROM items").fetchone()[0]
     unknown = [item for item in items if not 1 <= item <= last]
     if unknown:
@@ -140,8 +143,8 @@ def undone_since(collection: Collection, undo: int) -> tuple[int, list[int]]:
 
 def count_marks(collection: Collection, *, after: int = 0, most: int | None = None) -> int:
     """How many marks are active: given, and not undone; of those after a number; not counted beyond `most`."""
-    query = "SELECT count(*) FROM (SELECT 1 FROM qrels WHERE undone IS NULL AND id > ? LIMIT ?)"
-    return int(collection.db.execute(query, (after, -1 if most is None else most)).fetchone()[0])
+    query = "SELECT count(*) FROM (SELECT 1 FROM qrels WHERE undone IS NULL AND id > ? LIMIT ?) AS first"
+    return int(collection.db.execute(query, (after, _ALL if most is None else most)).fetchone()[0])
 
 
 def last_mark(collection: Collection, qid: str | None = None, user: str = "") -> int | None:
@@ -184,7 +187,7 @@ def marks(
         if value is not None:
             conditions.append(f"{column} {sign} ?")
             values.append(value)
-    values.append(-1 if limit is None else limit)
+    values.append(_ALL if limit is None else limit)
     rows = collection.db.execute(f"{_MARKS} WHERE {' AND '.join(conditions)} ORDER BY id LIMIT ?", values)
     return [_stored(row) for row in rows.fetchall()]
 

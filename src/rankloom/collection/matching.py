@@ -35,7 +35,8 @@ def matched_texts(collection: Collection, ids: Iterable[int], words: str) -> dic
     if not query.has_evidence:
         return {}
     rows = collection.db.execute(
-        "SELECT item, source, substr(text, 1, ?) FROM texts WHERE item IN (SELECT value FROM json_each(?))"
+        "SELECT item, source, substr(text, 1, ?) FROM texts"
+        " WHERE item IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
         " AND source IN (SELECT value FROM json_each(?)) ORDER BY number",
         (_LONGEST, json.dumps([*ids]), json.dumps(READ_SOURCES)),
     )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from rankloom.collection._database import Database
 from rankloom.collection._texts import OWN_CAPTION, OWN_TAG
 from rankloom.collection.collection import Collection
 from rankloom.collection.marks import now
@@ -33,10 +33,10 @@ class TagCount(NamedTuple):
     size: int
 
 
-def check_items(db: sqlite3.Connection, items: Sequence[int]) -> list[int]:
+def check_items(db: Database, items: Sequence[int]) -> list[int]:
     """Items without repetition, in their order; an error if one does not exist."""
     wanted = [*dict.fromkeys(int(item) for item in items)]
-    query = "SELECT id FROM items WHERE id IN (SELECT value FROM json_each(?))"
+    query = "SELECT id FROM items WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
     known = {number for (number,) in db.execute(query, (json.dumps(wanted),)).fetchall()}
     missing = next((item for item in wanted if item not in known), None)
     if missing is not None:
@@ -76,7 +76,7 @@ def set_caption(collection: Collection, item: int, caption: str) -> None:
         _write_caption(db, item, text)
 
 
-def _write_caption(db: sqlite3.Connection, item: int, text: str) -> None:
+def _write_caption(db: Database, item: int, text: str) -> None:
     rows = db.execute("SELECT text FROM texts WHERE item = ? AND source = ?", (item, OWN_CAPTION)).fetchall()
     if rows == ([(text,)] if text else []):
         return
@@ -122,8 +122,7 @@ def change_tags(
 def tag_counts(collection: Collection) -> list[TagCount]:
     """All tags of the owner, by name."""
     query = (
-        "SELECT min(text), count(DISTINCT item) FROM texts WHERE source = ? GROUP BY text COLLATE NOCASE"
-        " ORDER BY text COLLATE NOCASE"
+        "SELECT min(text), count(DISTINCT item) FROM texts WHERE source = ? GROUP BY lower(text) ORDER BY lower(text)"
     )
     return [TagCount(*row) for row in collection.db.execute(query, (OWN_TAG,)).fetchall()]
 
@@ -131,7 +130,7 @@ def tag_counts(collection: Collection) -> list[TagCount]:
 def notes_of(collection: Collection, items: Iterable[int]) -> dict[int, Notes]:
     """What the owner says of items; those of which nothing is said are left out."""
     wanted = json.dumps([*items])
-    inside = "item IN (SELECT value FROM json_each(?))"
+    inside = "item IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
     notes: dict[int, Notes] = {}
     texts = f"SELECT item, source, text FROM texts WHERE {inside} AND source IN (?, ?) ORDER BY number"
     for item, source, text in collection.db.execute(texts, (wanted, OWN_CAPTION, OWN_TAG)).fetchall():

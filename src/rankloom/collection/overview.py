@@ -82,16 +82,17 @@ _SUMMARIES = """
             (
                 SELECT substr(text, 1, ?) FROM texts
                 WHERE item = items.id AND source IN ('owner', 'caption', 'embedded', 'sidecar', 'subtitle', 'speech')
-                ORDER BY instr('owner caption embedded sidecar subtitle speech', source), number LIMIT 1
+                ORDER BY CASE source WHEN 'owner' THEN 1 WHEN 'caption' THEN 2 WHEN 'embedded' THEN 3
+                    WHEN 'sidecar' THEN 4 WHEN 'subtitle' THEN 5 ELSE 6 END, number LIMIT 1
             ),
             (
                 SELECT substr(group_concat(text, ', '), 1, ?)
-                FROM (SELECT text FROM texts WHERE item = items.id AND source = 'owner_tag' ORDER BY number)
+                FROM (SELECT text FROM texts WHERE item = items.id AND source = 'owner_tag' ORDER BY number) AS tags
             )
         ),
         coalesce((SELECT stars FROM ratings WHERE ratings.item = items.id), 0),
         EXISTS (SELECT 1 FROM hidden WHERE hidden.item = items.id)
-    FROM items WHERE id IN (SELECT value FROM json_each(?))
+    FROM items WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?))
 """
 
 
@@ -142,7 +143,7 @@ def pictures_of(collection: Collection) -> list[int]:
 def sample_texts(collection: Collection, most: int) -> Iterator[tuple[str, str]]:
     """The source and the text of the first texts that are no names of files or folders, and not read or heard."""
     others = "('name', 'folder', 'ocr', 'speech', 'people')"
-    query = f"SELECT source, text FROM texts WHERE source NOT IN {others} ORDER BY rowid LIMIT ?"
+    query = f"SELECT source, text FROM texts WHERE source NOT IN {others} ORDER BY number LIMIT ?"
     yield from collection.db.execute(query, (most,))
 
 

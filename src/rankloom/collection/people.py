@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloom.collection._database import Database
 from rankloom.collection._files import FACE_VECTORS
 from rankloom.collection._readings import reread
 from rankloom.collection.backup import backups
@@ -90,11 +91,8 @@ def switch_off(collection: Collection, *, delete: bool = False) -> list[str]:
     if not delete:
         return []
     with collection.indexing():
-        collection.db.execute("PRAGMA secure_delete = ON")  # what was deleted must not stay in the file
-        with collection.transaction() as db:
+        with collection.store.erasing(collection.db, _ERASED), collection.transaction() as db:
             _erase(db)
-        collection.db.execute("PRAGMA secure_delete = OFF")
-        collection.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         store_derived(collection)
     left = []
     replaced = (collection.folder / REPLACED).glob(f"*/{DATABASE}")
@@ -109,7 +107,10 @@ def switch_off(collection: Collection, *, delete: bool = False) -> list[str]:
     return left
 
 
-def _erase(db: sqlite3.Connection) -> None:
+_ERASED = ("known_faces", "people", "texts", "readings")
+
+
+def _erase(db: Database) -> None:
     for table in ("known_faces", "people"):
         db.execute(f"DELETE FROM {table}")
     db.execute("DELETE FROM texts WHERE source = ?", (PEOPLE,))
@@ -177,7 +178,7 @@ def merge_people(collection: Collection, into: int, others: Sequence[int]) -> No
         raise ValueError("name at least two people to merge")
     with collection.transaction() as db:
         names = _existing(db, [into, *others])
-        inside = "IN (SELECT value FROM json_each(?))"
+        inside = "IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
         db.execute(f"UPDATE known_faces SET person = ? WHERE person {inside}", (into, json.dumps(others)))
         db.execute(f"DELETE FROM people WHERE id {inside}", (json.dumps(others),))
         name = next((names[number] for number in (into, *others) if names[number] is not None), None)
@@ -203,7 +204,7 @@ def split_person(collection: Collection, person: int, boxes: Sequence[int]) -> i
     return new
 
 
-def _existing(db: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, str | None]:
+def _existing(db: Database, numbers: Sequence[int]) -> dict[int, str | None]:
     """The names of people by number; a KeyError for one that is not there."""
     names: dict[int, str | None] = dict(db.execute("SELECT id, name FROM people").fetchall())
     missing = next((number for number in numbers if number not in names), None)
@@ -229,14 +230,11 @@ def group_faces(collection: Collection) -> int:
     for person, item, vector in collection.db.execute(known):
         groups.add(person, item, _vector(vector))
     with collection.transaction() as db:
-        last = int(db.execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'people'").fetchone()[0])
         for box, item, blob in fresh:
             vector = _vector(blob)
             person = groups.nearest(item, vector)
             if person is None:
-                last += 1
-                person = last
-                db.execute("INSERT INTO people VALUES (?, NULL)", (person,))
+                person = int(db.execute("INSERT INTO people (name) VALUES (NULL)").lastrowid or 0)
             groups.add(person, item, vector)
             db.execute("UPDATE known_faces SET person = ? WHERE box = ?", (person, box))
         _write_names(db)
@@ -277,7 +275,7 @@ class _Groups:
         return next((person for person in near if item not in self._items[person]), None)
 
 
-def _write_names(db: sqlite3.Connection) -> None:
+def _write_names(db: Database) -> None:
     """Bring the texts of the source "people" in line with the names; those that are right stay."""
     query = (
         "SELECT DISTINCT boxes.item, people.name FROM known_faces JOIN boxes ON boxes.number = known_faces.box"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
@@ -13,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloom.collection._database import Database
 from rankloom.collection.collection import Collection
 from rankloom.collection.marks import now
 from rankloom.experts.compact import CompactVectors
@@ -59,7 +59,7 @@ def keep_picture(
         for name, vector in vectors.items()
     }
     with collection.transaction() as db:
-        row = (key, json.dumps({"vectors": packed, "faces": faces}), jpeg, now())
+        row = (key, json.dumps({"vectors": packed, "faces": faces}).encode(), jpeg, now())
         db.execute("INSERT OR IGNORE INTO pictures VALUES (?, ?, ?, ?)", row)
 
 
@@ -104,22 +104,18 @@ class _Note(NamedTuple):
 _NOTES = ("upload ", "upload!")  # all keys of notes lie between
 
 
-def _notes(db: sqlite3.Connection) -> Iterator[tuple[_Note, str]]:
+def _notes(db: Database) -> Iterator[tuple[_Note, str]]:
     for key, at in db.execute("SELECT key, value FROM meta WHERE key >= ? AND key < ?", _NOTES).fetchall():
         _, user, picture = key.split(" ", 2)
         yield _Note(user, picture), at
 
 
-def _unused(db: sqlite3.Connection) -> set[str]:
+def _unused(db: Database) -> set[str]:
     """The pictures that no query with marks, no saved search and no album has as an example."""
-    queries = "SELECT query FROM queries UNION ALL SELECT query FROM saved UNION ALL SELECT query FROM albums"
-    used = f"""
-        SELECT json_extract(example.value, '$.picture')
-        FROM ({queries}), json_each(query, '$.examples') AS example
-        WHERE query LIKE '%"picture"%'
-    """
+    tables = " UNION ALL ".join(f"SELECT query FROM {name}" for name in ("queries", "saved", "albums"))
+    queries = db.execute(f"SELECT query FROM ({tables}) AS kept WHERE query LIKE '%\"picture\"%'")
     keys = {key for (key,) in db.execute("SELECT key FROM pictures")}
-    return keys - {picture for (picture,) in db.execute(used)}
+    return keys - {example.get("picture") for (text,) in queries for example in json.loads(text).get("examples", ())}
 
 
 def _within(notes: Mapping[_Note, str], limits: UploadLimits, oldest: str) -> dict[_Note, str]:

@@ -30,7 +30,7 @@ class Cluster(NamedTuple):
 def position_of(collection: Collection, item: int) -> Position | None:
     """Where an item was taken, if that is known."""
     row = collection.db.execute(
-        "SELECT latitude, longitude FROM items JOIN positions USING (hash) WHERE items.id = ? AND latitude NOT NULL",
+        "SELECT latitude, longitude FROM items JOIN positions USING (hash) WHERE items.id = ? AND latitude IS NOT NULL",
         (item,),
     ).fetchone()
     return None if row is None else Position(*row)
@@ -39,7 +39,7 @@ def position_of(collection: Collection, item: int) -> Position | None:
 def positions_of_all(collection: Collection) -> dict[int, Position]:
     """The positions of all items that have one."""
     rows = collection.db.execute(
-        "SELECT items.id, latitude, longitude FROM items JOIN positions USING (hash) WHERE latitude NOT NULL"
+        "SELECT items.id, latitude, longitude FROM items JOIN positions USING (hash) WHERE latitude IS NOT NULL"
     )
     return {item: Position(latitude, longitude) for item, latitude, longitude in rows.fetchall()}
 

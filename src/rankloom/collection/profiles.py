@@ -5,11 +5,11 @@ The owner has no name: the user "" of marks and saved searches.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from itertools import count
 from typing import NamedTuple
 
+from rankloom.collection._database import Database
 from rankloom.collection.collection import Collection
 from rankloom.collection.marks import now
 from rankloom.collection.names import LONGEST
@@ -38,7 +38,7 @@ def profiles(collection: Collection) -> list[Profile]:
     rows = collection.db.execute(
         "SELECT user, sum(mark), sum(1 - mark) FROM ("
         " SELECT user, 1 AS mark FROM qrels WHERE undone IS NULL UNION ALL SELECT user, 0 AS mark FROM saved"
-        ") WHERE user != ? GROUP BY user ORDER BY user",
+        ") AS kept WHERE user != ? GROUP BY user ORDER BY user",
         (OWNER,),
     )
     return [Profile(*row) for row in rows.fetchall()]
@@ -60,7 +60,7 @@ def adopt(collection: Collection, name: str) -> Adopted:
         return Adopted(marks, replaced, _adopt_saved(db, name))
 
 
-def _adopt_marks(db: sqlite3.Connection, name: str) -> tuple[int, int]:
+def _adopt_marks(db: Database, name: str) -> tuple[int, int]:
     """Copy the marks of a profile and undo its own; how many were copied, and how many were not."""
     theirs = "user = ? AND undone IS NULL"
     total, first = db.execute(f"SELECT count(*), min(id) FROM qrels WHERE {theirs}", (name,)).fetchone()
@@ -79,7 +79,7 @@ def _adopt_marks(db: sqlite3.Connection, name: str) -> tuple[int, int]:
     return copied, total - copied
 
 
-def _adopt_saved(db: sqlite3.Connection, name: str) -> int:
+def _adopt_saved(db: Database, name: str) -> int:
     """Give saved searches to the owner; how many."""
     theirs = db.execute("SELECT name, query FROM saved WHERE user = ? ORDER BY name", (name,)).fetchall()
     own = dict(db.execute("SELECT name, query FROM saved WHERE user = ?", (OWNER,)).fetchall())

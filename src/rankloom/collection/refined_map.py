@@ -161,12 +161,13 @@ def caption_pairs(collection: Collection) -> list[WordPair]:
 def mark_pairs(collection: Collection) -> list[WordPair]:
     """The words of searches by words alone, with the items last marked right; of very many the latest."""
     query = (
-        "SELECT qid, item, grade, max(id) AS last FROM qrels WHERE undone IS NULL AND over IS NULL"
-        " GROUP BY qid, item, user ORDER BY last DESC LIMIT ?"
+        "SELECT qid, item, grade FROM qrels WHERE id IN ("
+        " SELECT max(id) FROM qrels WHERE undone IS NULL AND over IS NULL GROUP BY qid, item, user"
+        ") ORDER BY id DESC LIMIT ?"
     )
     pairs: set[WordPair] = set()
     texts: dict[str, str] = {}
-    for qid, item, grade, _ in collection.db.execute(query, (MOST_PAIRS,)).fetchall():
+    for qid, item, grade in collection.db.execute(query, (MOST_PAIRS,)).fetchall():
         if grade > 0:
             if qid not in texts:
                 texts[qid] = _words_alone(asked(collection, qid))

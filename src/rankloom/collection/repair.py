@@ -21,6 +21,7 @@ from rankloom.collection._rebuild import BACKUP_COPY, TableCount, merged, opened
 from rankloom.collection._recompute import DamagedBlock, describe_blocks, describe_items, incomplete_items
 from rankloom.collection._salvage import opened_copy
 from rankloom.collection._schema import DATABASE_ERRORS, MIGRATIONS, version_of
+from rankloom.collection._stores import folder_with_tables
 from rankloom.collection._tables import new_database, unknown
 from rankloom.collection.backup import backups, stamp
 from rankloom.collection.collection import NEIGHBORS, Collection
@@ -154,7 +155,7 @@ def compute_again(collection: Collection, blocks: Sequence[DamagedBlock], worker
 
 
 def _existing(folder: str | os.PathLike[str]) -> Path:
-    path = Path(folder).absolute()
+    path = folder_with_tables(folder)
     if not (path / DATABASE).is_file() and not (path / NEW).is_file() and not emptied(path):
         raise FileNotFoundError(f"{path} is not a collection; make one with: rankloom index PATH -c {folder}")
     return path
@@ -176,7 +177,7 @@ def _candidates(folder: Path, source: str | os.PathLike[str] | None, at: datetim
 def _database_is_sound(folder: Path) -> bool:
     try:
         with Collection(folder) as collection:
-            return not database_problems(collection.db, folder)
+            return not collection.store.problems(collection.db)
     except DamagedCollection:
         return False
 

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rankloom.collection._checks import THUMBNAILS, database_problems
+from rankloom.collection._checks import THUMBNAILS
 from rankloom.collection._files import vector_file
 from rankloom.collection._recompute import DamagedBlock, unknown_items
 from rankloom.collection.backup import backups
 from rankloom.collection.collection import Collection
-from rankloom.collection.damage import DATABASE, DamagedCollection
+from rankloom.collection.damage import DamagedCollection
 from rankloom.collection.item_records import record_files
 from rankloom.experts.compact import CompactVectors, row_bytes
 
@@ -56,8 +56,8 @@ def verify(
     progress : called with the number of blocks checked, of all, and the file of the last.
     """
     report = VerifyReport()
-    for problem in database_problems(collection.db, collection.folder):
-        report.problems.append(f"{DATABASE}: {problem}; rankloom repair saves what can be read")
+    for problem in collection.store.problems(collection.db):
+        report.problems.append(f"{problem}; rankloom repair saves what can be read")
     for stored in collection.descriptors():
         if stored.rows < len(collection):
             report.problems.append(
@@ -84,12 +84,11 @@ def verify_folder(folder: str | os.PathLike[str]) -> VerifyReport:
     ----------
     folder : where it is.
     """
-    path = Path(folder).absolute()
     try:
-        with Collection(path) as collection:
+        with Collection(folder) as collection:
             return verify(collection)
     except DamagedCollection as error:
-        copies = backups(path)
+        copies = backups(Path(folder).absolute())
         newest = f"the newest backup is of {copies[0].at:%Y-%m-%d %H:%M} UTC" if copies else "there is no backup"
         return VerifyReport(problems=[f"{error}; {newest}"])
 

