@@ -1,6 +1,6 @@
 """Small collections for tests of search and learning: generated pictures, a few quick descriptors."""
 
-import shutil
+import sqlite3
 import zlib
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from rankloom.collection import Collection, index
 from rankloom.collection.query import Example, Query
 from rankloom.engine import Engine
 from rankloom.experts import experts_of
+from tests.building import copy_folder
 
 COLORS = {"red": (30, 30, 200), "green": (40, 180, 40), "blue": (200, 60, 30), "grey": (128, 128, 128)}
 
@@ -50,9 +51,9 @@ def make(folder, pictures, **options):
 
 def copied(collection, target):
     """A copy of a collection that may be changed, opened."""
-    collection.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    shutil.copytree(collection.folder, target)
-    return Collection(target)
+    if isinstance(collection.db, sqlite3.Connection):
+        collection.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return Collection(copy_folder(collection.folder, target))
 
 
 def alike(collection):

@@ -8,6 +8,9 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from rankloom.collection.copying import copy_collection
+from rankloom.collection.postgres.address import POINTER
+
 ROOT = "RANKLOOM_TESTS_FOLDER"  # the environment variable that tells the processes of one run where
 
 
@@ -23,3 +26,11 @@ def built(name: str, make: Callable[[Path], object]) -> Path:
             make(folder)
             done.touch()
     return folder
+
+
+def copy_folder(source: Path, target: Path) -> Path:
+    """A copy of a closed or checkpointed collection that may be changed, wherever its tables are."""
+    if (source / POINTER).exists():
+        copy_collection(source, target)
+        return target
+    return shutil.copytree(source, target)

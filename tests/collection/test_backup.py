@@ -31,6 +31,8 @@ from rankloom.collection.backup import Backup, back_up_daily, too_many
 from tests.archives import picture
 from tests.damaging import N_MARKS, assert_aligned, checkpoint, users
 
+pytestmark = pytest.mark.sqlite
+
 NOON = datetime(2026, 3, 14, 12, tzinfo=UTC)
 
 

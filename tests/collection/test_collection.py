@@ -574,6 +574,7 @@ def test_commands(folder, tmp_path, few):
     assert len(missing.output.strip().splitlines()) == 1
 
 
+@pytest.mark.sqlite
 def test_default_folder_is_the_users(tmp_path, folder, few, monkeypatch):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     found = CliRunner().invoke(main, ["index", str(folder), "--workers", "0"])

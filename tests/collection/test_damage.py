@@ -32,6 +32,8 @@ from tests.damaging import (
 )
 from tests.serving import client
 
+pytestmark = pytest.mark.sqlite
+
 DRAWS = 5
 COMMANDS = [
     ["info"],

@@ -17,6 +17,8 @@ from rankloom.collection.query import Query
 from rankloom.engine import Engine
 from tests.archives import write_pictures
 
+pytestmark = pytest.mark.sqlite
+
 
 @contextmanager
 def mounted(command: list[str], place: Path):

@@ -17,6 +17,7 @@ from rankloom.collection.query import Query
 from rankloom.datasets.trec import qid_from_trec, qid_to_trec, read_qrels, read_run
 from rankloom.engine import Engine
 from tests.archives import make, write_pictures
+from tests.building import copy_folder
 from tests.serving import client
 from tests.shell import rankloom
 
@@ -35,7 +36,7 @@ def made(pictures, tmp_path_factory):
 
 @pytest.fixture
 def folder(made, tmp_path):
-    return shutil.copytree(made, tmp_path / "c")
+    return copy_folder(made, tmp_path / "c")
 
 
 def mark_all(folder, user=""):

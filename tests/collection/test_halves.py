@@ -15,6 +15,8 @@ from rankloom.collection.backup import backups
 from rankloom.collection.repair import restore
 from rankloom.experts.compact import CompactVectors
 
+pytestmark = pytest.mark.sqlite
+
 BEFORE = 9  # the version with half precision
 
 

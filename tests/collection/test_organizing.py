@@ -182,6 +182,7 @@ def held(collection):
     )  # fmt: skip
 
 
+@pytest.mark.sqlite
 def test_a_restored_collection_has_what_came_since_the_backup(folder):
     with Collection(folder) as collection:
         number = organize(collection)
@@ -200,6 +201,7 @@ def test_a_restored_collection_has_what_came_since_the_backup(folder):
         assert held(collection) == expected
 
 
+@pytest.mark.sqlite
 def test_repair_keeps_what_people_organized(folder):
     with Collection(folder) as collection:
         organize(collection)

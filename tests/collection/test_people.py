@@ -142,6 +142,7 @@ def test_it_is_off_until_it_is_switched_on(collection):
     assert not is_on(collection)
 
 
+@pytest.mark.sqlite
 def test_all_of_it_is_deleted_in_the_backups_too(collection):
     switch_on(collection)
     add_faces(collection, (1, 0), (2, 0))
@@ -157,6 +158,7 @@ def test_all_of_it_is_deleted_in_the_backups_too(collection):
     assert verify(collection).problems == []
 
 
+@pytest.mark.sqlite
 def test_groups_survive_a_repair(collection, tmp_path):
     add_faces(collection, (1, 0), (2, 0))
     name_person(collection, 1, "Anna")

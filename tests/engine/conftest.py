@@ -1,12 +1,10 @@
 """One small collection for the tests of search and learning, and servers of the sample collection."""
 
-import shutil
-
 import pytest
 
 from rankloom.collection import Captions, Collection
 from tests.archives import copied, make, write_pictures
-from tests.building import built
+from tests.building import built, copy_folder
 from tests.serving import folder, own, own_folder, web  # noqa: F401
 
 
@@ -21,7 +19,7 @@ def original(pictures, tmp_path_factory):
     """A collection of them, with all 36 experts, that is read and not changed."""
     captions = Captions(str(pictures / "captions.csv"))
     place = tmp_path_factory.mktemp("original") / "c"
-    shutil.copytree(built("collection", lambda root: make(root / "c", pictures, captions=captions)) / "c", place)
+    copy_folder(built("collection", lambda root: make(root / "c", pictures, captions=captions)) / "c", place)
     with Collection(place) as opened:
         yield opened
 

@@ -314,6 +314,7 @@ def test_explaining_one_query_in_many_threads(changing):
 # Older collections ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sqlite
 def test_a_collection_of_version_1_keeps_everything(original, tmp_path):
     with copied(original, tmp_path / "new") as new:
         tables = ("meta", "contents", "files", "items", "errors", "descriptors", "missing", "blocks", "encoders")

@@ -87,6 +87,7 @@ def work_of(collection, action):
     return len(steps)
 
 
+@pytest.mark.sqlite
 def test_a_mark_among_many_costs_what_one_among_few_costs(changing):
     costs = []
     for n_marks in (30, 1200):
@@ -106,6 +107,7 @@ def test_a_mark_among_many_costs_what_one_among_few_costs(changing):
     assert costs[1] < 2 * costs[0]
 
 
+@pytest.mark.sqlite
 def test_opening_starts_from_a_checkpoint(changing):
     fill(changing, 750)
     engine = alike(changing)

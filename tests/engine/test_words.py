@@ -1,7 +1,6 @@
 """Words that find what pictures show, in a collection of the sample's drawings."""
 
 import re
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +25,7 @@ from rankloom.experts.looks import RECORD, look_scores, unit, word_map
 from rankloom.experts.nearness import TextBank
 from rankloom.experts.refining import Refined
 from rankloom.text.sentences import sentence_encoder
+from tests.building import copy_folder
 from tests.serving import copied
 from tests.shell import rankloom
 
@@ -288,7 +288,7 @@ def test_what_is_learned_depends_on_captions_and_active_marks_alone(collection, 
     before = refined_map(collection)
     other = tmp_path / "other"
     collection.close()
-    shutil.copytree(collection.folder, other)
+    copy_folder(collection.folder, other)
     with Collection(other) as opened:
         engine = Engine(opened)
         marks = [mark for word in ("boat", "house", "tree") for mark in _mark_right(engine, word, 8)]

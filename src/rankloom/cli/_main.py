@@ -25,7 +25,7 @@ from rankloom.cli.organizing import albums, notes
 from rankloom.cli.people import people
 from rankloom.cli.plan import plan
 from rankloom.cli.quality import evaluate_collection, train_prior, train_words
-from rankloom.cli.safety import backup, repair, restore, verify
+from rankloom.cli.safety import backup, copy, repair, restore, verify
 from rankloom.cli.search import search
 from rankloom.cli.serve import serve
 from rankloom.cli.shard import shard
@@ -43,6 +43,7 @@ COMMANDS = {
         backup,
         restore,
         repair,
+        copy,
         duplicates,
         export,
         descriptors,

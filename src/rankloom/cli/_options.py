@@ -43,12 +43,13 @@ policy_option = click.option(
 )
 collection_option = click.option(
     "--collection", "-c", metavar="DIR", envvar="RANKLOOM_COLLECTION", show_envvar=True, type=click.Path(),
-    help="The folder of the collection; rankloom in the user's data folder unless given.",
+    help="The folder of the collection, or its address postgresql://...; rankloom in the user's data folder unless "
+    "given.",
 )  # fmt: skip
 user_option = click.option("--user", default="", help="Whose marks: the name of a user, if there are several.")
 index_option = click.option(
-    "--index", type=click.Choice(["exact", "cascade", "faiss"]), help="Which items all experts look at: all of them, "
-    "those that sketches or FAISS propose; beyond 200,000 items those of the sketches unless given.",
+    "--index", type=click.Choice(["exact", "cascade", "faiss", "pgvector"]), help="Which items all experts look at: "
+    "all, those that sketches, FAISS or pgvector propose; beyond 200,000 items those of the sketches unless given.",
 )  # fmt: skip
 cluster_option = click.option(
     "--cluster", metavar="ADDRESS", help="Work on a Dask cluster: tcp://HOST:8786, or local:N for N processes here."

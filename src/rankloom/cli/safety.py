@@ -1,8 +1,7 @@
-"""verify, backup, restore, repair: whether a collection is sound, and the ways back if it is not."""
+"""verify, backup, restore, repair, copy: whether a collection is sound, and the ways back if it is not."""
 
 from __future__ import annotations
 
-import os
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -171,12 +170,13 @@ def repair(collection: str | None, workers: int | None, as_json: bool) -> None:
     """
     from rankloom.collection import Collection
     from rankloom.collection import repair as run
+    from rankloom.collection._stores import store_of
     from rankloom.collection.collection import NEIGHBORS
     from rankloom.engine import Engine
 
     folder = collection_folder(collection)
     with file_progress() as update:
-        graph = os.path.isfile(os.path.join(folder, NEIGHBORS))
+        graph = (store_of(folder).folder / NEIGHBORS).is_file()
         report = run(folder, workers=workers, progress=update)
         if graph and not report.problems:
             with Collection(folder) as opened:
@@ -201,6 +201,36 @@ def repair(collection: str | None, workers: int | None, as_json: bool) -> None:
         )
     if report.problems:
         raise click.exceptions.Exit(1)
+
+
+@click.command()
+@click.argument("source")
+@click.argument("target")
+@json_option
+def copy(source: str, target: str, as_json: bool) -> None:
+    """Copy a collection to where there is none: from SOURCE to TARGET, each a folder or an address postgresql://...
+
+    Everything is copied as it is at one moment, marks and albums too; then all rows and checksums are compared. The
+    collection may be in use meanwhile. Name the folder of vectors and thumbnails for a copy in PostgreSQL with files=.
+
+    \b
+    Example:
+      rankloom copy photos.rankloom backup/photos.rankloom
+      rankloom copy photos.rankloom 'postgresql://db.example/archive?schema=photos&files=/shared/photos'
+      rankloom copy 'postgresql://db.example/archive?schema=photos' photos.rankloom
+    """
+    from rankloom.collection.copying import copy_collection
+
+    with file_progress("copying") as update:
+        report = copy_collection(source, target, progress=update)
+    if as_json:
+        emit(asdict(report))
+        return
+    items, marks = report.rows["items"], report.rows["qrels"]
+    say(
+        f"{items:,} items, {marks:,} marks, {sum(report.rows.values()):,} rows in all, "
+        f"{report.files:,} files, {report.bytes / 1e6:,.1f} MB -> {printable(target)}; compared, all equal"
+    )
 
 
 def _say_changes(changes: Changes) -> None:

@@ -28,13 +28,17 @@ def store_of(name: str | os.PathLike[str], *, create: bool = False) -> Store:
     return SqliteStore(folder.absolute())
 
 
+def has_own_tables(name: str | os.PathLike[str]) -> bool:
+    """Whether the tables of a collection, if there is one, are in its folder."""
+    return not is_database_address(name) and read_pointer(Path(name)) is None
+
+
 def folder_with_tables(name: str | os.PathLike[str]) -> Path:
     """The folder of a collection that has its tables there; an error for one whose tables are in PostgreSQL.
 
     Those are backed up, repaired and restored by the tools of the database.
     """
-    address = name if is_database_address(name) else read_pointer(Path(name))
-    if address is not None:
+    if not has_own_tables(name):
         raise ValueError(
             f"the tables of {name} are in PostgreSQL: back them up and restore them with pg_dump and pg_restore, "
             "or make a copy with: rankloom copy"

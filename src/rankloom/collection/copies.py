@@ -65,8 +65,9 @@ class Moved(NamedTuple):
 def copy_groups(collection: Collection, *, bits: int = 3) -> list[CopyGroup]:
     """All groups of equal files and of pictures that are near duplicates, those that would free most bytes first."""
     rows = collection.db.execute(
-        "SELECT files.path, min(items.id), files.hash, items.width, items.height, files.size, files.mtime_ns,"
-        " max(items.shot) FROM files JOIN items USING (hash) GROUP BY files.path ORDER BY files.path"
+        "SELECT files.path, items.id, files.hash, items.width, items.height, files.size, files.mtime_ns, items.shot"
+        " FROM files JOIN items ON items.id = (SELECT min(id) FROM items AS first WHERE first.hash = files.hash)"
+        " ORDER BY files.path"
     ).fetchall()
     by_hash: dict[str, list[CopiedFile]] = {}
     pictures: dict[int, str] = {}

@@ -21,7 +21,7 @@ from rankloom.collection._rebuild import BACKUP_COPY, TableCount, merged, opened
 from rankloom.collection._recompute import DamagedBlock, describe_blocks, describe_items, incomplete_items
 from rankloom.collection._salvage import opened_copy
 from rankloom.collection._schema import DATABASE_ERRORS, MIGRATIONS, version_of
-from rankloom.collection._stores import folder_with_tables
+from rankloom.collection._stores import folder_with_tables, has_own_tables
 from rankloom.collection._tables import new_database, unknown
 from rankloom.collection.backup import backups, stamp
 from rankloom.collection.collection import NEIGHBORS, Collection
@@ -91,14 +91,15 @@ def repair(
     workers : processes; None for one a core, 0 for none.
     progress : called with the number of items done, of all to do, and a text.
     """
-    path = _existing(folder)
     report = RepairReport()
-    with alone(path):
-        _finish_interrupted(path)
-    if not _database_is_sound(path):
+    if has_own_tables(folder):  # those in PostgreSQL are not ours to rebuild
+        path = _existing(folder)
         with alone(path):
-            _rebuild_database(path, report)
-    with Collection(path) as collection:
+            _finish_interrupted(path)
+        if not _database_is_sound(path):
+            with alone(path):
+                _rebuild_database(path, report)
+    with Collection(folder) as collection:
         with collection.transaction() as db:
             db.execute("DELETE FROM checkpoints")  # made again from the log of marks, whatever is wrong with them
         _repair_files(collection, report, os.cpu_count() or 1 if workers is None else workers, progress)

@@ -182,14 +182,50 @@ class StoredFaissIndex:
             self._index.save(self._file)
 
 
-INDEXES = ("exact", "cascade", "faiss")
+class PgvectorIndex:
+    """Candidates by the cosine of one descriptor, found by pgvector in the PostgreSQL that has the tables.
+
+    All servers of a collection share it; the first search makes it, and each takes in the items that are new.
+
+    Parameters
+    ----------
+    collection : whose tables are in PostgreSQL.
+    descriptor : whose vectors candidates are near by.
+    """
+
+    def __init__(self, collection: Collection, descriptor: str = "semantic"):
+        from rankloom.collection.postgres.vectors import VectorTable
+
+        self._table, self.descriptor = VectorTable(collection, descriptor), descriptor
+        self._rows = -1  # that are known to be there
+
+    def grow(self, vectors: Mapping[str, NDArray[Any] | CompactVectors]) -> None:
+        """Take in the items that are new; make the table first."""
+        stored = vectors[self.descriptor]
+        if self._rows < 0:
+            self._table.make()
+        if self._rows < len(stored):
+            self._table.add(stored)
+            self._rows = len(stored)
+
+    def candidates(self, examples: Sequence[Mapping[str, NDArray[Any]]], n: int) -> IntArray | None:
+        """The n nearest items of every example; None if no example has the descriptor."""
+        vectors = [example[self.descriptor] for example in examples if self.descriptor in example]
+        if not vectors:
+            return None
+        return np.unique(np.concatenate([self._table.nearest(vector, n) for vector in vectors]))
+
+
+INDEXES = ("exact", "cascade", "faiss", "pgvector")
 
 
 def make_index(name: Index | str | None, collection: Collection) -> Index | str | None:
     """The index of a name; "exact" and "cascade" are built into searching."""
     if isinstance(name, str) and name not in INDEXES:
         raise ValueError(f"unknown index {name!r}; known are {', '.join(INDEXES)}")
-    return StoredFaissIndex(collection) if name == "faiss" else name
+    if name == "faiss":
+        return StoredFaissIndex(collection)
+    return PgvectorIndex(collection) if name == "pgvector" else name
 
 
 def _unit(rows: NDArray[Any]) -> NDArray[np.float32]:

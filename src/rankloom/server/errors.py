@@ -17,8 +17,9 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
 from rankloom.collection import DamagedCollection
+from rankloom.collection._database import Unreachable
 from rankloom.collection.damage import explained
-from rankloom.server.health import DAMAGED, DISK_FULL, REASONS, is_disk_full
+from rankloom.server.health import DAMAGED, DISK_FULL, REASONS, UNREACHABLE, is_disk_full
 
 logger = logging.getLogger("rankloom.server")
 # Of an absolute path only its last part is shown.
@@ -122,6 +123,11 @@ def add_error_handlers(app: FastAPI) -> None:
         if isinstance(known, DamagedCollection):
             return await damaged(request, known)
         return JSONResponse({"error": log_failure(error)}, 500)
+
+    @app.exception_handler(Unreachable)
+    async def unreachable(request: Request, error: Unreachable) -> JSONResponse:
+        logger.error("%s", error)
+        return Refused(503, REASONS[UNREACHABLE], retry_after=2).response()
 
     @app.exception_handler(OSError)
     async def system(request: Request, error: OSError) -> JSONResponse:

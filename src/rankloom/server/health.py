@@ -8,10 +8,12 @@ import sqlite3
 from collections.abc import Callable
 
 from rankloom.collection import Collection, DamagedCollection
+from rankloom.collection._database import Unreachable
 
-OK, DISK_FULL, DAMAGED = "ok", "disk full", "damaged"
+OK, DISK_FULL, DAMAGED, UNREACHABLE = "ok", "disk full", "damaged", "unreachable"
 REASONS = {
     DISK_FULL: "the disk of the server is full, so nothing can be stored; make room there, then try again",
+    UNREACHABLE: "the database of the collection does not answer; try again in a moment",
     DAMAGED: "the collection is damaged; repair it in the tab Collection or, on the server, with: rankloom repair",
 }
 LEAST_FREE = 2_000_000  # bytes; a mark needs a few thousand
@@ -63,6 +65,8 @@ class Health:
         """How it is now."""
         try:
             len(self._collection)
+        except Unreachable:
+            return UNREACHABLE  # until it answers again
         except (sqlite3.DatabaseError, DamagedCollection):
             self.failed(DAMAGED)
         if self._status == OK and not self._read_only and self._free() < LEAST_FREE:

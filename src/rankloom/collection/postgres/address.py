@@ -56,7 +56,7 @@ def _with(query: str, **values: str) -> str:
 
 
 def write_pointer(folder: Path, address: Address) -> None:
-    """Let a folder say where the tables of its collection are; only its owner may read that: there may be a password."""
+    """Let a folder say where the tables of its collection are; only its owner reads it: there may be a password."""
     make_folder(folder)
     content = {"address": address.database, "schema": address.schema}
     with atomic_write(folder / POINTER) as file:

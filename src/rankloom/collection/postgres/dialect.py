@@ -49,7 +49,7 @@ def translated(sql: str, lock: int = 0) -> Statement:
     if (begin := _BEGIN.get(sql.strip())) is not None:
         return Statement(begin.format(lock=lock))
     insert = _INSERT.match(sql)
-    if insert is None:
+    if insert is None or insert["table"] not in tables():
         return Statement(_TOKEN.sub(_word, sql))
     return _inserted(sql, insert)
 

@@ -12,7 +12,7 @@ from rankloom.collection.marks import count_marks
 from rankloom.server.context import Context
 from rankloom.server.errors import Refused
 from rankloom.server.guard import PROFILES, SESSION, USER, VALID_USER, cookie, same, session_of, visitor_of
-from rankloom.server.health import DAMAGED, OK, REASONS
+from rankloom.server.health import DAMAGED, OK, REASONS, UNREACHABLE
 from rankloom.server.schemas import ProfileRequest, TokenRequest
 
 MOST_PROFILES = 8  # of a browser
@@ -26,9 +26,9 @@ def session_routes(context: Context) -> APIRouter:
 
     @router.get("/health")
     async def health(response: Response) -> dict[str, str]:
-        """Whether the server answers, can read the collection ("damaged" if not) and has room ("disk full" if not)."""
+        """Whether the server answers, can read the collection ("damaged" or "unreachable" if not) and has room ("disk full" if not)."""
         status = await work.read(context.health.check)
-        if status == DAMAGED:
+        if status in (DAMAGED, UNREACHABLE):
             response.status_code = 503
         about = {"status": status, "version": __version__}
         return about if status == OK else {**about, "error": REASONS[status]}
