@@ -8,10 +8,13 @@ PYTEST := $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile --
 NUMERICAL := tests/reranking tests/descriptors tests/experts $(patsubst %,tests/%.py,concepts/test_bagging \
   engine/test_graphs engine/test_index engine/test_learning engine/test_neighbors evaluation/test_metrics) tests/rankers
 
+ON_POSTGRES := $(patsubst %,collection/test_%,collection contents copies export learning_settings marks organizing people places profiles) \
+  $(patsubst %,engine/test_%,learning models replay filters) $(patsubst %,server/test_%,suggest profiles organize)
+
 # Compiled modules are kept: the tests start hundreds of processes, which would compile them again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test suite types quick page other-cpu browser bench soak hostile clean
+.PHONY: demo test suite types quick page other-cpu postgres browser bench soak hostile clean
 
 demo: .venv/.runtime
 	$(BIN)/rankloom demo
@@ -46,6 +49,10 @@ node_modules/.installed: package.json
 # The numerical tests once more, computed as by a processor of 2008: verdicts must not hang on rounding.
 other-cpu: .venv/.test
 	.ci/other-cpu nehalem $(PYTEST) $(NUMERICAL)
+
+# The tests of collections, search and learning once more, with tables in PostgreSQL.
+postgres: .venv/.test
+	RANKLOOM_TESTS_ON_POSTGRES=1 $(PYTEST) -m "not browser" $(patsubst %,tests/%.py,$(ON_POSTGRES))
 
 # The tests of the page drive the system's Chromium; where it can be installed, it is.
 browser:

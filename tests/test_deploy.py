@@ -5,11 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 import yaml
 
 from rankloom.cli import main
+from rankloom.collection.postgres.address import parsed
 
 DEPLOY = Path(__file__).resolve().parents[1] / "deploy"
 MANIFESTS = sorted((DEPLOY / "kubernetes").glob("*.yaml"))
@@ -18,12 +20,14 @@ MANIFESTS = sorted((DEPLOY / "kubernetes").glob("*.yaml"))
 def _commands():
     services = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
     for name, service in services.items():
-        yield name, service["command"]
+        if "command" in service:
+            yield name, service["command"]
     for path in MANIFESTS:
         for document in yaml.safe_load_all(path.read_text()):
             pod = document["spec"].get("template", {}).get("spec", {})
             for container in pod.get("containers", ()):
-                yield f"{path.stem}/{container['name']}", container["args"]
+                if "args" in container:
+                    yield f"{path.stem}/{container['name']}", container["args"]
 
 
 COMMANDS = dict(_commands())
@@ -67,7 +71,7 @@ def test_services_select_pods_that_there_are():
     documents = [document for path in MANIFESTS for document in yaml.safe_load_all(path.read_text())]
     labels = [document["spec"]["template"]["metadata"]["labels"] for document in documents if _runs(document)]
     services = [document for document in documents if document["kind"] == "Service"]
-    assert len(labels) == len(services) == 3
+    assert len(labels) == len(services) == 4
     for service in services:
         assert service["spec"]["selector"] in labels
     scheduler = COMMANDS["workers/worker"][2].removeprefix("tcp://").removesuffix(":8786")
@@ -76,3 +80,15 @@ def test_services_select_pods_that_there_are():
 
 def _runs(document):
     return document["kind"] in ("Deployment", "StatefulSet")
+
+
+def test_servers_name_the_database_that_there_is():
+    services = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
+    given = services["server"]["environment"]["RANKLOOM_COLLECTION"]
+    assert urlsplit(parsed(given).database).hostname in services
+    assert parsed(given).files == "/data/collection"
+    documents = [document for path in MANIFESTS for document in yaml.safe_load_all(path.read_text())]
+    names = {document["metadata"]["name"] for document in documents if document["kind"] == "Service"}
+    server = next(document for document in documents if document["metadata"]["name"] == "rankloom-server")
+    environment = {entry["name"]: entry for entry in server["spec"]["template"]["spec"]["containers"][0]["env"]}
+    assert urlsplit(parsed(environment["RANKLOOM_COLLECTION"]["value"]).database).hostname in names
