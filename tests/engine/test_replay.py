@@ -119,6 +119,7 @@ def test_opening_starts_from_a_checkpoint(changing):
     assert from_checkpoint * 5 < work_of(changing, lambda: alike(changing).weights)
 
 
+@pytest.mark.sqlite
 def test_replay_takes_memory_of_a_page_not_of_the_log(changing, monkeypatch):
     monkeypatch.setattr(log, "_PAGE", 50)
     engine = alike(changing)

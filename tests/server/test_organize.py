@@ -54,6 +54,7 @@ def test_the_whole_collection_is_browsed(own):
     assert refused(own.get("/api/browse", params={"album": 9}), 404)
 
 
+@pytest.mark.sqlite
 @pytest.mark.slow
 def test_a_page_of_a_large_collection_costs_the_same_everywhere(tmp_path):
     """A page is a slice of a listing that is kept: what is asked of the database does not grow with the offset."""

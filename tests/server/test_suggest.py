@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from rankloom.collection import Collection
 from rankloom.collection.people import name_person
 from tests.server.test_statements import counted
@@ -62,6 +64,7 @@ def test_people_are_offered_and_saved_searches_are_their_own(tmp_path):
         assert offered(web, "wilhel") == [("person", "Wilhelmina")]
 
 
+@pytest.mark.sqlite
 def test_a_letter_costs_the_same_however_much_there_is(own_folder):
     """Names and words are kept: what is asked of the database does not grow with what is offered."""
     with client(own_folder, searches=1) as web:
