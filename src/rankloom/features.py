@@ -143,7 +143,7 @@ class Features:
         if not 0 <= j < self.shape[1]:
             raise ValueError(f"there is no column {j}; the columns are 0 to {self.shape[1] - 1}")
         if rows is None:
-            return self._all_of(j)
+            return self.whole_column(j).copy()
         wanted = self._row_numbers(rows)
         with self._lock:
             known = self._known_rows(j)
@@ -154,15 +154,17 @@ class Features:
             assert values is not None
             return values[wanted]
 
-    def _all_of(self, j: int) -> FloatArray:
-        """The whole of column j; it is long, and looked through no more often than needed."""
+    def whole_column(self, j: int) -> FloatArray:
+        """The values of column j of all rows, as they are kept here: to be read, and not to be changed."""
         with self._lock:
             known = self._known_rows(j)
             if not known.all():
                 self._compute(j, np.flatnonzero(~known) if known.any() else np.arange(len(known)), known)
             values = self._values[j]
             assert values is not None
-            return values.copy()
+            shown = values.view()
+        shown.flags.writeable = False
+        return shown
 
     def _known_rows(self, j: int) -> NDArray[np.bool_]:
         known = self._known[j]

@@ -90,3 +90,19 @@ def test_the_best_rows_are_those_of_a_whole_sort(seed):
     expected = sorted(rows.tolist(), key=lambda row: (-scores[row], row))
     for n in (1, 2, 11, len(rows)):
         assert best_rows(scores, rows, n).tolist() == expected[:n]
+
+
+@pytest.mark.parametrize("kind", ["spread", "ties", "rising", "unknown"])
+def test_the_best_of_many_rows_are_those_of_a_whole_sort(kind):
+    rng = np.random.default_rng(3)
+    scores = rng.normal(size=40_000)
+    if kind == "ties":
+        scores = np.round(scores, 1)
+    if kind == "rising":
+        scores = np.sort(scores)
+    if kind == "unknown":
+        scores[::7] = np.nan
+    for rows in (np.arange(40_000), np.flatnonzero(rng.random(40_000) < 0.7)):
+        expected = rows[np.argsort(-scores[rows], kind="stable")]
+        for n in (1, 300, 20_000):
+            assert np.array_equal(best_rows(scores, rows, n), expected[:n])

@@ -17,7 +17,9 @@ from rankloom.collection.query import Example, Query
 from rankloom.collection.settings import encoders_of
 from rankloom.core import Shared
 from rankloom.engine import Engine, Explanation, Part, SearchOptions
+from rankloom.engine.explanation import COLORS, FACES, TEXT
 from rankloom.engine.similarity import Distances, Similarities
+from rankloom.engine.words import ColorExpert
 from rankloom.experts.compact import row_bytes
 from tests.archives import alike, ids, like, make, rgb, write_encoder, write_pictures
 
@@ -242,11 +244,19 @@ def test_kept_columns_take_bounded_memory_and_change_nothing(original, monkeypat
 @pytest.mark.parametrize("query", [like(3), like(3, text="red"), like(3, text="  "), Query("red"), Query("people")])
 def test_experts_that_are_left_out_say_nothing(original, query):
     engine = alike(original)
-    encoded = engine._encoder.encode(query, engine.snapshot())
-    silent = engine.snapshot().silent(query, encoded.faces)
-    assert bool(silent) == (not query.text.strip())
+    snapshot = engine.snapshot()
+    encoded = engine._encoder.encode(query, snapshot)
+    silent = snapshot.silent(query, encoded.faces)
+    assert (TEXT in silent) == (not query.text.strip())
+    assert (COLORS in silent) == (query.text != "red" and COLORS in snapshot.names)
+    assert (FACES in silent) == (query.text != "people")
     phi = engine.features(query)
-    assert not any(phi.column(phi.names.index(name)).any() for name in silent)
+    assert {phi.names[place] for place in range(phi.shape[1]) if phi.is_nothing(place)} >= silent
+    rows = np.arange(snapshot.n_items)
+    said = {FACES: snapshot._face_column(query, encoded.faces, rows)}
+    if COLORS in snapshot.names:
+        said[COLORS] = ColorExpert(query, snapshot.looks.shares, snapshot.counted)(rows)
+    assert not any(column.any() for name, column in said.items() if name in silent)
 
 
 def test_a_hit_shows_where_its_file_is_now(tmp_path):

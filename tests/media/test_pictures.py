@@ -274,6 +274,14 @@ class TestSizes:
         assert read.shape == (60, 90, 3)
         assert np.abs(read.astype(int) - scene()).mean() < 4
 
+    def test_a_reduced_jpeg_that_is_nearly_as_large_as_wanted_is_left_at_that(self) -> None:
+        """A photo of 12 megapixels is described at an eighth of its size; one to be looked at has the wanted size."""
+        photo = encoded(Image.new("L", (4000, 3000), 99), "JPEG")
+        assert read_image(photo).shape == (375, 500, 3)
+        assert read_image(photo, max_side=1010).shape == (758, 1010, 3)
+        assert read_image(encoded(Image.new("L", (3800, 100)), "JPEG")).shape[1] == 512  # 475 are too few
+        assert read_image(encoded(Image.new("L", (4000, 100)), "PNG")).shape[1] == 512
+
     def test_large_jpeg_is_cheap(self) -> None:
         """A picture of 120 million pixels is above the limit, but not at an eighth of its size."""
         data = encoded(Image.new("L", (12000, 10000), 99), "JPEG")

@@ -14,7 +14,7 @@ TRUST = 0.1  # what is left of the weight of a contradicted mark
 _PASSES = 2  # in the second one those that were found weigh little, so that they no longer cover for each other
 _SLOPE = 0.5  # the penalties of slope and constant
 _CONSTANT = 1e-3
-_STEPS = 15
+_STEPS, _LEAST_STEP = 15, 1e-13  # of Newton's method
 
 
 def contradicted_marks(
@@ -65,7 +65,10 @@ def _probability_right(scores: FloatArray, right: NDArray[np.bool_], weights: Fl
         p = _logistic(X @ coef)
         gradient = X.T @ (weights * (p - right)) + penalty * coef
         hessian = (X * (weights * p * (1.0 - p))[:, None]).T @ X + np.diag(penalty)
-        coef = coef - np.linalg.solve(hessian, gradient)
+        step = np.linalg.solve(hessian, gradient)
+        coef = coef - step
+        if np.abs(step).max() < _LEAST_STEP:
+            break
     coef[0] = max(coef[0], 0.0)
     return _logistic(X @ coef)
 

@@ -8,7 +8,7 @@ among them, and hardly any neighbor of those that follow is. Where there is no s
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,7 +66,7 @@ def count_links(
         there &= eligible[ends]
     weights = there / (1.0 + np.arange(ends.shape[1]))
     place = np.broadcast_to(np.arange(n)[:, None], ends.shape)
-    other = _places(order, ends, others or {})
+    other = _places(order, others or {}, len(neighbors))[ends]
     size = weights.sum(axis=1)
     volume = np.concatenate([[0.0], np.cumsum(size)])
     sizes = np.bincount(np.maximum(place, other).ravel() + 1, weights.ravel(), n + 2)[: n + 1]
@@ -79,14 +79,14 @@ def count_links(
     return Links(1.0 - _share(inside, volume), _share(np.cumsum(steps, dtype=np.float64), following))
 
 
-def _places(order: IntArray, rows: NDArray[Any], others: Mapping[int, list[int]]) -> IntArray:
-    """The places of rows in an order; its length for those that are not in it."""
-    place = {row: at for at, row in enumerate(order.tolist())}
-    left_out = ((item - 1, place[row]) for row, items in others.items() if row in place for item in items)
-    known = [*place.items(), *left_out]
-    keys, places = np.array(sorted(known), dtype=np.int64).reshape(-1, 2).T
-    at = np.minimum(np.searchsorted(keys, rows), len(keys) - 1)
-    return np.where(keys[at] == rows, places[at], len(order))
+def _places(order: IntArray, others: Mapping[int, list[int]], n_items: int) -> NDArray[np.int32]:
+    """The place of every row in an order, its length for those that are not in it; also at the end, for row -1."""
+    places = np.full(n_items + 1, len(order), dtype=np.int32)
+    places[order] = np.arange(len(order), dtype=np.int32)
+    for row, items in others.items():
+        if places[row] < len(order):
+            places[[item - 1 for item in items]] = places[row]
+    return places
 
 
 def _share(part: FloatArray, whole: FloatArray) -> FloatArray:

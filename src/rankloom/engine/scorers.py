@@ -41,10 +41,12 @@ class WeightScorer:
     def scores(self, phi: Features, rows: IntArray | None = None) -> FloatArray:
         """A score for every row, or for some; only experts with a weight are asked."""
         total = np.zeros(len(phi) if rows is None else len(rows))
+        part = np.empty_like(total)  # columns are long, and new memory costs more than the product
         for place, name in enumerate(phi.names):
             weight = self.weights.get(name, 0.0)
             if weight != 0 and not phi.is_nothing(place):
-                total += weight * phi.column(place, rows)
+                column = phi.whole_column(place) if rows is None else phi.column(place, rows)
+                total += np.multiply(weight, column, out=part)
         return total
 
     def parts(self, phi: Features, row: int) -> list[Part]:

@@ -30,11 +30,12 @@ from rankloom.engine.sketches import Sketches
 from rankloom.engine.words import ColorExpert, Looks, WordExperts
 from rankloom.experts import EncodedExample, Expert, StoredVectors, expert_features, expert_rows, experts_of
 from rankloom.experts.color_words import SOURCE as COLOR_SOURCE
+from rankloom.experts.color_words import colors_of
 from rankloom.experts.compact import CompactVectors
 from rankloom.experts.distances import Weighted, add_similarities
 from rankloom.experts.looks import WordMap, word_map
 from rankloom.features import Features, nothing
-from rankloom.text import TextIndex, parse_query
+from rankloom.text import TextIndex, parse_query, wanted_words
 
 _BM25_SCALE = 5.0
 
@@ -167,21 +168,26 @@ class Snapshot:
         return expert_rows(self.experts, self.vectors, self.scales, examples, rows)
 
     def silent(self, query: Query, faces: Sequence[float]) -> set[str]:
-        """Experts whose column of `features` is 0: those of words if there are none, and of faces if none is known."""
-        names = set() if query.text.strip() else {TEXT, TAGS, *self._word_names}
-        if not query.text and all(np.isnan(count) for count in faces):
+        """Experts whose column of `features` is 0: those of words if there are none, of colors if none is named, and of
+        faces if none is known and the words are not about people."""
+        if not query.text.strip():
+            names = {TEXT, TAGS, *self._word_names}
+        else:
+            names = set() if colors_of(wanted_words(query.text)) else {COLORS} & {*self._word_names}
+        if all(np.isnan(count) for count in faces) and not (query.text and people_words(query.text).n_words):
             names.add(FACES)
         return names
 
     def _other_columns(self, query: Query, faces: Sequence[float]) -> dict[str, Callable[[IntArray], FloatArray]]:
         """The experts that are not of a descriptor and a distance."""
-        return {
+        columns: dict[str, Callable[[IntArray], FloatArray]] = {
             TEXT: _TextColumn(self.texts.text, query, self.n_items),
             TAGS: _TextColumn(self.texts.tags, query, self.n_items, 1.0 / max(1, parse_query(query.text).n_parts)),
             FACES: partial(self._face_column, query, faces),
             **self._word_columns(query),
             **{f"{CONCEPT}{name}": self.concepts[name] for name in sorted(self.concepts)},
         }
+        return {**columns, **dict.fromkeys(self.silent(query, faces), nothing)}
 
     def _word_columns(self, query: Query) -> dict[str, Callable[[IntArray], FloatArray]]:
         columns: dict[str, Callable[[IntArray], FloatArray]] = {}

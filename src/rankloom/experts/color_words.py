@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 from itertools import product
 from typing import Any
 
@@ -84,6 +84,7 @@ def _colorless() -> tuple[str, ...]:
     return tuple(map(fold, _COLORLESS_NAMES))
 
 
+@lru_cache(maxsize=256)
 def colors_of(text: str) -> tuple[str, ...]:
     """The colors that words ask for.
 

@@ -197,12 +197,15 @@ def _example(model: ExampleModel) -> Example:
     return Example(**{**model.model_dump(), "region": region})
 
 
+_LITERALS = {None: "null", True: "true", False: "false"}
+
+
 def _hit_json(hit: SearchHit, shown: str, matched: MatchedModel | None) -> str:
     """A `HitModel` as JSON; `shown` is what is shown of the item."""
-    mark, literal = json.dumps(hit.mark), json.dumps(hit.literal)
+    mark = "null" if hit.mark is None else repr(hit.mark)
     why = "null" if hit.why is None else json.dumps([part._asdict() for part in hit.why.largest()])
     text = "null" if matched is None else matched.model_dump_json()
     return (
-        f'{{"rank":{hit.rank},"score":{hit.score!r},"mark":{mark},"literal":{literal},{shown},'
-        f'"contradicted":{json.dumps(hit.contradicted)},"why":{why},"matched":{text}}}'
+        f'{{"rank":{hit.rank},"score":{hit.score!r},"mark":{mark},"literal":{_LITERALS[hit.literal]},{shown},'
+        f'"contradicted":{_LITERALS[hit.contradicted]},"why":{why},"matched":{text}}}'
     )

@@ -8,13 +8,13 @@ import logging
 import re
 import secrets
 import socket
+from functools import lru_cache
 from hashlib import sha256
-from http.cookies import CookieError, SimpleCookie
 from time import perf_counter
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, cookie_parser
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rankloom.collection.profiles import OWNER
@@ -144,14 +144,8 @@ class Guard:
         host = headers.get("host", "")
         name = host.rsplit(":", 1)[0] if not host.endswith("]") else host
         name = name.removeprefix("[").removesuffix("]").lower().rstrip(".")
-        if name in self._names:
-            return
-        try:
-            ipaddress.ip_address(name)
-        except ValueError:
-            raise Refused(
-                421, "this server is not called that; use its address, or serve with --allow-host NAME"
-            ) from None
+        if name not in self._names and not _is_address(name):
+            raise Refused(421, "this server is not called that; use its address, or serve with --allow-host NAME")
 
     def _check_writer(self, path: str, headers: Headers) -> None:
         """Requests that change something come from our page or from a program, never from another site's page."""
@@ -173,7 +167,7 @@ class Guard:
 
     def _check_token(self, scope: Scope, headers: Headers, answer: _Answer, *, needed: bool) -> str:
         """Which browser asks, if it may; after too many wrong tokens nobody is told whether the next is right."""
-        cookies = _cookies(headers)
+        cookies = cookie_parser(headers.get("cookie", ""))
         visitor, token, client = cookies.get(USER, ""), self.settings.token, _client(scope)
         given = None if token is None else headers.get("authorization")
         if given is not None and (wait := self._buckets["token"].wait(client)):
@@ -204,6 +198,15 @@ def same(given: str, expected: str) -> bool:
     """Compare in a time that tells nothing of what is expected."""
     digests = (sha256(text.encode("utf-8", "replace")).digest() for text in (given, expected))
     return hmac.compare_digest(*digests)
+
+
+@lru_cache(maxsize=256)
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
 
 
 def _limit(path: str) -> str | None:
@@ -254,14 +257,6 @@ def cookie(name: str, value: str, secure: bool) -> str:
 def _method(scope: Scope) -> str:
     known = (*SAFE, "POST", "PUT", "DELETE", "PATCH")
     return str(scope["method"]) if scope["method"] in known else "other"
-
-
-def _cookies(headers: Headers) -> dict[str, str]:
-    try:
-        cookies: SimpleCookie = SimpleCookie(headers.get("cookie", ""))
-    except CookieError:
-        return {}
-    return {name: morsel.value for name, morsel in cookies.items()}
 
 
 def visitor_of(request: Any) -> str:
