@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rankloom import Collection, Engine
-from rankloom.collection import Mark, add_marks, index, undo_mark, verify
+from rankloom.collection import Mark, add_marks, back_up, index, undo_mark, verify
 from rankloom.collection._database import Unreachable
 from rankloom.collection._schema import MIGRATIONS
 from rankloom.collection._tables import tables
@@ -239,6 +239,8 @@ def test_what_only_folders_have_is_said(there, tmp_path):
     bad = rankloom("info", "-c", "postgresql://localhost/x?schema=Drop+Table", code=1).output
     assert "cannot be the schema" in bad
     with Collection(there) as collection:
+        with pytest.raises(ValueError, match="pg_dump"):
+            back_up(collection.folder)
         file = next(collection.folder.glob("vectors/*.codes"))
     file.write_bytes(b"\0" * file.stat().st_size)
     assert "0 problems left" in rankloom("repair", "-c", there, "--workers", "0").output

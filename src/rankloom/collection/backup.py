@@ -76,6 +76,8 @@ def counts_in(copy: Backup) -> dict[str, int]:
 
 def back_up(folder: Path, kind: str = "manual", *, now: datetime | None = None) -> Path:
     """Copy the database of a collection into its folder of backups; older copies that are too many go."""
+    if not (folder / DATABASE).is_file():
+        raise ValueError(f"the tables of {folder} are not in its folder: they are backed up where they are, by pg_dump")
     target = folder / BACKUPS / f"{stamp(now)}-{kind}.db"
     make_folder(target.parent)
     with _one_at_a_time(target.parent):
