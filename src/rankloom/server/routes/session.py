@@ -26,7 +26,7 @@ def session_routes(context: Context) -> APIRouter:
 
     @router.get("/health")
     async def health(response: Response) -> dict[str, str]:
-        """Whether the server answers, can read the collection ("damaged" or "unreachable" if not) and has room ("disk full" if not)."""
+        """Whether the server answers, can read the collection and has room: ok, damaged, unreachable or disk full."""
         status = await work.read(context.health.check)
         if status in (DAMAGED, UNREACHABLE):
             response.status_code = 503
