@@ -179,6 +179,18 @@ def test_marks_of_many_at_once_are_all_there_in_the_order_of_their_numbers(there
         assert len(seen) == count + 6 * 15
 
 
+def test_who_waits_too_long_for_a_writer_is_told_and_can_go_on(there):
+    with Collection(there) as one, Collection(there) as other:
+        other.db.execute("SELECT set_config('lock_timeout', '100ms', false)")
+        with one.transaction():
+            with pytest.raises(Unreachable, match="is busy"):
+                other.mark("q", 1, 1.0)
+            assert len(other) == 80  # readers wait for nobody
+        assert not other.db.in_transaction
+        number = other.mark("q", 1, 1.0)
+        assert one.mark("q", 2, 1.0) > number
+
+
 def test_a_database_that_is_killed_loses_no_mark(original, tmp_path):
     with own_server() as server:
         sign = "&" if "?" in server.uri else "?"

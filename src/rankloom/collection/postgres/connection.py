@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -105,7 +106,12 @@ class PostgresConnection:
         word = sql.split(None, 1)[0].upper()
         if word in ("COMMIT", "ROLLBACK"):
             return self._end(word)
-        rows: Rows = self._run(partial(self._rows, statement, parameters))
+        try:
+            rows: Rows = self._run(partial(self._rows, statement, parameters))
+        except BaseException:
+            if word == "BEGIN" and not self._connection.closed:  # it began, but the lock was not to be had
+                self._connection.rollback()
+            raise
         if word == "BEGIN":
             self._inside = True
             if self._checked is not None and "IMMEDIATE" in sql:
@@ -168,8 +174,12 @@ class PostgresConnection:
         psycopg = driver()
         try:
             return send()
-        except (psycopg.errors.LockNotAvailable, psycopg.errors.QueryCanceled):
-            raise
+        except psycopg.errors.LockNotAvailable as error:
+            raise Unreachable(
+                f"{self._address.shown} is busy: another process has been writing for {BUSY_SECONDS:.0f} s; try again"
+            ) from error
+        except psycopg.errors.DiskFull as error:
+            raise OSError(errno.ENOSPC, f"the disk of {self._address.shown} is full") from error
         except (psycopg.OperationalError, psycopg.InterfaceError) as error:
             if not self._connection.closed and not self._connection.broken:
                 raise

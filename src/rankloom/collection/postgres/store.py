@@ -92,10 +92,6 @@ class PostgresStore:
     def explained(self, error: BaseException, *, opening: bool = False) -> BaseException:
         """An error of the database as a line that says what to do."""
         psycopg = driver()
-        if isinstance(error, psycopg.errors.LockNotAvailable):
-            return ValueError(f"{self.address.shown} is busy: another process has been writing; try again later")
-        if isinstance(error, psycopg.errors.DiskFull):
-            return ValueError(f"{self.address.shown}: its disk is full; what was stored is kept: make room there")
         if isinstance(error, psycopg.errors.InsufficientPrivilege):
             return ValueError(f"{self.address.shown}: {' '.join(str(error).split())}; check what the user may do")
         if isinstance(error, psycopg.OperationalError):
