@@ -45,7 +45,8 @@ function said({ rows, matched, files, unmatched, cut }) {
   const missing = rows - matched;
   return [
     h("p", { class: matched ? "good" : "bad" },
-      t("Rows that matched: {matched} of {rows}. Files with captions now: {files}.", { matched, rows, files })),
+      t("Rows that matched: {matched} of {rows}. Files with captions now: {files}.",
+        { matched, rows, files })),
     cut ? h("p", {}, tn(cut, "{n} file had more text than is kept.", "{n} files had more text than is kept."))
       : null,
     missing ? [
