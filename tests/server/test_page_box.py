@@ -135,7 +135,7 @@ def test_the_page_speaks_the_readers_language(opened):
     expect(page.locator(".row.month div").first).to_have_text(month)
     assert not english(page)
     page.goto(page.url.split("?")[0] + "?after=bald")
-    expect(page.get_by_role("alert")).to_contain_text("'bald' ist kein Datum; möglich sind 2024")
+    expect(page.locator(".notice")).to_contain_text("'bald' ist kein Datum; möglich sind 2024")
     page.complaints.clear()
     page.get_by_role("button", name="Filter entfernen").click()
     page.wait_for_selector(".card img")
