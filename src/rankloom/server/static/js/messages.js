@@ -31,10 +31,11 @@ const AWAY = t("Start it again with “rankloom serve”; the search goes on by 
  */
 export function makeMessages(store, api, actions) {
   const place = $("message");
-  store.watch(["order", "error"], ({ error, answer, hits, query }) => {
+  store.watch(["order", "error"], ({ error, answer, hits, query, folders }) => {
     if (error) put(place, failed(/** @type {ApiError} */ (error), query, actions));
     else if (isEmpty(query)) put(place, welcome(api, actions));
-    else if (answer) put(place, hits.length ? null : nothing(query, actions));
+    else if (hits.length) put(place);
+    else if (answer) put(place, folders.length ? nothing(query, actions) : actions.empty());
   });
 }
 
