@@ -62,6 +62,7 @@ def test_a_file_is_shown_in_its_folder(opened, desktop, tmp_path):
     web = client()
     assert ok(web.get("/api/items/1"))["reveal"] is True
     assert ok(web.get("/api/items/1"))["files"][0]["path"] == path
+    assert ok(web.post("/api/items/paths", json={"items": [1, 1]})) == [path]
     assert ok(web.post("/api/items/1/reveal")) == {"item": 1}
     command = desktop()
     assert command[:2] == ["gdbus", "call"]

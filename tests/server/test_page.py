@@ -220,9 +220,9 @@ def test_a_shot_plays_just_itself(opened):
         until(page, f"{video}.paused && !{video}.seeking && {video}.currentTime >= {end - 0.3}")
         assert start <= page.evaluate(f"{video}.currentTime") <= end + 1e-3
     keep(page, "video")
-    page.locator(".strip button").nth(3).click()
-    expect(page.locator(".strip button").nth(3)).to_have_attribute("aria-current", "true")
-    expect(page.locator(".strip [aria-current]")).to_have_count(1)
+    page.locator(".strip .cut").nth(3).click()
+    expect(page.locator(".strip .cut").nth(3)).to_have_attribute("aria-current", "true")
+    expect(page.locator(".strip .cut[aria-current]")).to_have_count(1)
     expect(page.locator("#viewer dl")).to_contain_text("0:07 to")
 
 

@@ -23,6 +23,12 @@ def test_fill_an_empty_collection(opened, tmp_path):
         page = opened(address=server.address)
         expect(page.locator(".empty-collection")).to_contain_text("still empty")
         audit(page, "empty-light")
+        page.fill("#text", "sea")
+        page.keyboard.press("Enter")
+        expect(page.locator(".status")).to_contain_text("0 results")
+        expect(page.locator(".empty-collection")).to_contain_text("still empty")
+        page.click("#home")
+        expect(page.locator(".welcome .empty-collection")).to_be_visible()
         # Choosing a folder by keys: the root, then 2024.
         page.get_by_role("button", name="Add a folder…").focus()
         page.keyboard.press("Enter")

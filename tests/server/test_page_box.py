@@ -14,7 +14,7 @@ from tests.serving import HEADER, copied
 
 pytestmark = pytest.mark.browser
 ENGLISH = set(json.loads((STATIC / "messages" / "de.json").read_text(encoding="utf-8")))
-SHARED = {"Name", "Album", "Status", "Token", "Wavelets", "Ctrl+A", "{n} ms", "{n} s"}  # the same in German
+SHARED = {"Name", "Album", "Status", "Text", "Token", "Wavelets", "Ctrl+A", "{n} ms", "{n} s"}  # the same in German
 SEEN = """() => {
   const texts = [], shown = (one) => one.checkVisibility() && !one.closest(".card, .caption, kbd, option");
   const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -134,6 +134,11 @@ def test_the_page_speaks_the_readers_language(opened):
     )
     expect(page.locator(".row.month div").first).to_have_text(month)
     assert not english(page)
+    page.goto(page.url.split("?")[0] + "?after=bald")
+    expect(page.locator(".notice")).to_contain_text("'bald' ist kein Datum; möglich sind 2024")
+    page.complaints.clear()
+    page.get_by_role("button", name="Filter entfernen").click()
+    page.wait_for_selector(".card img")
     page.click("#help")
     assert not english(page)
     page.get_by_label("Sprache").select_option("zh")

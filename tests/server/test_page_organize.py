@@ -155,6 +155,7 @@ def test_select_many(opened):
     # By a rectangle, which begins beside the pictures.
     page.keyboard.press("Escape")
     first, third = tiles.nth(0).bounding_box(), tiles.nth(2).bounding_box()
+    page.focus("#text")
     page.mouse.move(first["x"] - 12, first["y"] + 20)
     page.mouse.down()
     page.mouse.move(third["x"] + 10, third["y"] + 60, steps=5)
@@ -163,6 +164,7 @@ def test_select_many(opened):
     page.mouse.up()
     assert selected(page) == found[:3]
     expect(page.locator(".band")).to_have_count(0)
+    until(page, "document.activeElement.matches('.tile.is-selected')")  # keys are for these, not for the box
     # What is done with it.
     bar = page.get_by_role("toolbar", name="Selected items")
     bar.get_by_role("button", name="Right").click()
@@ -177,7 +179,7 @@ def test_select_many(opened):
     until(page, "document.querySelectorAll('.is-selected .stars-badge').length === 3")
     bar.get_by_role("button", name="Copy paths").click()
     expect(page.locator(".toast", has_text="3 paths copied")).to_be_visible()
-    assert page.evaluate("navigator.clipboard.readText()").startswith("pictures/")
+    assert re.match(r"/.+/pictures/", page.evaluate("navigator.clipboard.readText()"))
     with page.expect_download() as download:
         bar.get_by_role("button", name="Download").click()
     assert len(zipfile.ZipFile(download.value.path()).namelist()) == 3

@@ -389,6 +389,9 @@ def test_parts_of_a_video(web):
     shots = ok(web.get(f"/api/items/{shot['id']}"))["shots"]
     assert shot["id"] in [one["id"] for one in shots]
     assert shots == sorted(shots, key=lambda one: one["start"])
+    said = ok(web.get(f"/api/items/{shot['id']}"))["speech"]  # nobody speaks in it: its subtitles, a line a shot
+    assert [line["start"] for line in said] == [one["start"] for one in shots]
+    assert all(line["text"] for line in said)
 
 
 # Collection ----------------------------------------------------------------------------------------------------------

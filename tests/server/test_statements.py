@@ -73,3 +73,4 @@ def test_a_summary_is_the_item(item):
         (whole,), summary = collection.items([item]), item_summaries(collection, [item])[item]
         names = ("id", "kind", "path", "start", "end", "width", "height", "taken")
         assert [getattr(summary, name) for name in names] == [getattr(whole, name) for name in names]
+        assert (summary.changed is None) == (summary.taken is not None)

@@ -15,7 +15,8 @@ LONGEST_CAPTION = 300
 
 
 class ItemSummary(NamedTuple):
-    """An item and its first file; the path is empty if none is there any more.
+    """An item and its first file; the path is empty if none is there any more. Where an item does not say when it was
+    taken, `changed` is when its file was changed.
 
     The caption is the first text of the best source: what a person wrote before what was said; else the owner's tags.
     Automatic tags are none.
@@ -29,6 +30,7 @@ class ItemSummary(NamedTuple):
     width: int
     height: int
     taken: str | None
+    changed: str | None
     caption: str | None
     stars: int
     hidden: int  # 0 or 1
@@ -78,6 +80,10 @@ _SUMMARIES = """
     SELECT id, CASE WHEN shot IS NULL THEN 'picture' ELSE 'shot' END,
         coalesce((SELECT min(path) FROM files WHERE files.hash = items.hash), ''),
         start, "end", width, height, taken,
+        CASE WHEN taken IS NULL THEN (
+            SELECT strftime('%Y-%m-%dT%H:%M:%S', min(mtime_ns) / 1000000000, 'unixepoch')
+            FROM files WHERE files.hash = items.hash
+        ) END,
         coalesce(
             (
                 SELECT substr(text, 1, ?) FROM texts
@@ -114,6 +120,21 @@ def shots_of(collection: Collection, item: int) -> list[ShotTimes]:
         (item,),
     )
     return [ShotTimes(*row) for row in rows.fetchall()]
+
+
+def subtitles_of_shots(collection: Collection, item: int) -> list[Cue]:
+    """The subtitles of the video that an item is a shot of: a line for each shot that has some."""
+    rows = collection.db.execute(
+        """
+        SELECT start, "end", group_concat(text, ' ') FROM (
+            SELECT items.start, items."end", items.shot, texts.text FROM items JOIN texts ON texts.item = items.id
+            WHERE shot IS NOT NULL AND source = 'subtitle' AND hash = (SELECT hash FROM items WHERE id = ?)
+            ORDER BY shot, number
+        ) GROUP BY shot ORDER BY shot
+        """,
+        (item,),
+    )
+    return [Cue(*row) for row in rows.fetchall()]
 
 
 def boxes_of(collection: Collection, item: int) -> list[Box]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
@@ -122,12 +123,22 @@ def specific_first(words: Sequence[str]) -> list[str]:
     --------
     >>> specific_first(["dog", "animal", "hound", "hunting dog", "beagle", "bloodhound", "sleuthhound", "my own"])
     ['beagle', 'hound', 'hunting dog', 'dog', 'animal', 'bloodhound', 'my own']
+    >>> specific_first(["animal", "mammal", "dog", "hunting dog"])  # no class of them is likely enough
+    ['hunting dog', 'dog', 'mammal', 'animal']
     """
     usual = _by_usual_name()
     classes = [usual[word] for word in words if word in usual]
     ordered = [tag for found in classes for tag in (found.names[0], *found.kinds) if tag in words]
     synonyms = {name for found in classes for name in found.names[1:]}
-    return [*dict.fromkeys([*ordered, *(word for word in words if word not in synonyms)])]
+    kinds = _classes_of_kinds()
+    others = sorted((word for word in words if word not in synonyms), key=lambda word: kinds.get(word, len(usual)))
+    return [*dict.fromkeys([*ordered, *others])]
+
+
+@cache
+def _classes_of_kinds() -> Counter[str]:
+    """How many classes each kind has: the fewer, the narrower it is."""
+    return Counter(kind for word in class_words() for kind in word.kinds)
 
 
 @cache

@@ -181,8 +181,8 @@ class Context:
             details[item.id] = {
                 "id": item.id, "name": name, "folder": self.label(folder, roots) if item.path else "",
                 "kind": item.kind, "start": item.start, "end": item.end, "taken": item.taken,
-                "caption": item.caption, "width": item.width, "height": item.height, "stars": item.stars,
-                "hidden": bool(item.hidden),
+                "changed": item.changed, "caption": item.caption, "width": item.width, "height": item.height,
+                "stars": item.stars, "hidden": bool(item.hidden),
             }  # fmt: skip
         return details
 

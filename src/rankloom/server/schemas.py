@@ -189,6 +189,7 @@ class HitModel(BaseModel):
     start: float | None
     end: float | None
     taken: str | None
+    changed: str | None = Field(None, description="When its file was changed, where it is not known when it was taken.")
     caption: str | None
     width: int
     height: int

@@ -13,12 +13,12 @@ from rankloom.collection.albums import albums_of
 from rankloom.collection.decoding import picture_reader
 from rankloom.collection.organizing import Notes, notes_of
 from rankloom.collection.originals import GONE, is_there, open_original
-from rankloom.collection.overview import boxes_of, cues_of, files_of, shots_of
+from rankloom.collection.overview import boxes_of, cues_of, files_of, shots_of, subtitles_of_shots
 from rankloom.collection.pictures import record_upload
 from rankloom.collection.places import position_of
 from rankloom.collection.query import check_region
 from rankloom.descriptors.tags import specific_first
-from rankloom.media import MediaError
+from rankloom.media import Cue, MediaError
 from rankloom.server.context import Context
 from rankloom.server.desktop import asks_from_here, has_file_manager
 from rankloom.server.errors import Refused
@@ -160,10 +160,15 @@ def _details(context: Context, number: int, here: bool) -> dict[str, Any]:
         "tags": specific_first([text for text, source in texts if source == "tag"]),
         "shots": [shot._asdict() for shot in shots_of(context.collection, number)],
         "boxes": [box._asdict() for box in boxes_of(context.collection, number)],
-        "speech": [cue._asdict() for cue in cues_of(context.collection, number)],
+        "speech": [cue._asdict() for cue in _said(context, number)],
         "notes": notes_of(context.collection, [number]).get(number, Notes())._asdict(),
         "albums": [{"id": album, "name": name} for album, name in albums_of(context.collection, number)],
     }  # fmt: skip
+
+
+def _said(context: Context, number: int) -> list[Cue]:
+    """What is said in the video of a shot: as it was heard, else its subtitles."""
+    return cues_of(context.collection, number) or subtitles_of_shots(context.collection, number)
 
 
 def _file(context: Context, number: int) -> tuple[str, BinaryIO]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 
 from rankloom.collection.organizing import change_tags, hide, rate, set_caption, tag_counts
+from rankloom.collection.overview import item_summaries
 from rankloom.server.context import Context
+from rankloom.server.desktop import asks_from_here
 from rankloom.server.organizing_schemas import (
     CaptionRequest,
     HideRequest,
@@ -47,9 +49,9 @@ def organize_routes(context: Context) -> APIRouter:
         return {"items": 1}
 
     @router.post("/items/paths")
-    async def paths(asked: ItemsRequest) -> list[str]:
-        """Where the files of items are, below the folders that were indexed."""
-        return await work.read(_paths, context, asked.items)
+    async def paths(request: Request, asked: ItemsRequest) -> list[str]:
+        """Where the files of items are: whole paths for a browser on this machine, else below the indexed folders."""
+        return await work.read(_paths, context, asked.items, asks_from_here(request, context.settings))
 
     @router.get("/tags")
     async def tags() -> list[dict[str, Any]]:
@@ -63,7 +65,10 @@ def _tags(context: Context) -> list[dict[str, Any]]:
     return [tag._asdict() for tag in tag_counts(context.collection)]
 
 
-def _paths(context: Context, items: list[int]) -> list[str]:
+def _paths(context: Context, items: list[int], here: bool) -> list[str]:
+    if here:
+        known = item_summaries(context.collection, items)
+        return [*dict.fromkeys(known[item].path for item in items if item in known and known[item].path)]
     details = context.details(items)
     shown = (details[item] for item in dict.fromkeys(items) if item in details)
     return [*dict.fromkeys(f"{item['folder']}/{item['name']}".strip("/") for item in shown if item["name"])]

@@ -3,15 +3,17 @@
 
 import { currentCollection, setCollection } from "./addresses.js";
 import { t } from "./i18n.js";
+import { reason } from "./reasons.js";
 
 /** @import { Api, Session } from "./types.js" */
 
-/** An answer that is no success; `status` is 0 if there was none. */
+/** An answer that is no success; `status` is 0 if there was none, `line` what the server said of it. */
 export class ApiError extends Error {
-  /** @param {number} status @param {string} message */
-  constructor(status, message) {
+  /** @param {number} status @param {string} message @param {string} [line] */
+  constructor(status, message, line = "") {
     super(message);
     this.status = status;
+    this.line = line;
   }
 }
 
@@ -53,8 +55,9 @@ async function request(method, path, body) {
   if (response.status === 401) emit("token");
   if (!response.ok) {
     const line = await response.json().then((answer) => answer.error, () => "");
-    throw new ApiError(response.status,
-      line || t("The server answered {status}.", { status: String(response.status) }));
+    const { status } = response;
+    const said = line ? reason(line) : t("The server answered {status}.", { status: String(status) });
+    throw new ApiError(status, said, line);
   }
   return response;
 }

@@ -119,7 +119,7 @@ export class App {
     });
     this.scrubber = new Scrubber($("scrubber"), grid);
     const results = () => !$("view-search").hidden && grid.hits.length > 0;
-    drawToSelect($("main"), results, () => grid.tiles(), this.selection);
+    drawToSelect($("main"), results, () => grid.tiles(), this.selection, (item) => grid.take(item));
     return grid;
   }
 

@@ -90,8 +90,9 @@ export class Atlas {
         drawing, this.clear),
       map.root,
       h("p", { class: "hint", id: "map-keys" },
-        t("Arrows move the map, + and - zoom, Enter searches in this view."), " ",
-        t("Shift and a drag draw a rectangle.")),
+        matchMedia("(hover: none)").matches ? t("One finger moves the map, two zoom.")
+          : [t("Arrows move the map, + and - zoom, Enter searches in this view."), " ",
+            t("Shift and a drag draw a rectangle.")]),
       this.said, this.list);
   }
 
@@ -138,8 +139,10 @@ export class Atlas {
     put(map.markers, clusters.map((cluster) => this.marker(cluster)));
     this.place();
     const here = clusters.reduce((sum, { size }) => sum + size, 0);
-    const text = `${tn(here, "{n} item here", "{n} items here")}. ${
-      t("{total} of {items} items say where they were taken.", { total, items })}`;
+    const text = [
+      tn(here, "{n} item here.", "{n} items here."),
+      t("{total} of {items} items say where they were taken.", { total, items }),
+    ].join(" ");
     if (this.said.textContent !== text) this.said.textContent = text;
     this.clear.hidden = !this.parts.store.state.query.filters.within;
     put(this.list, clusters.slice(0, LISTED).map((cluster) => this.line(cluster)));

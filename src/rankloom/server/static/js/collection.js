@@ -8,6 +8,7 @@ import { expertName } from "./format.js";
 import { locale, t, tn } from "./i18n.js";
 import { jobView } from "./jobs.js";
 import { latestPeople, peopleSection } from "./people.js";
+import { reason } from "./reasons.js";
 import { upkeepSection } from "./upkeep.js";
 
 /** @import { Api, CollectionState, FileError } from "./types.js" */
@@ -94,7 +95,7 @@ function listOf(errors) {
   return [
     h("h3", {}, title),
     errors.length ? scrolled(title, { class: "errors" }, tableHead([t("File"), t("Folder"), t("Reason")]),
-      h("tbody", {}, errors.map(({ name, folder, reason }) => tableRow(name, folder, reason))))
+      h("tbody", {}, errors.map(({ name, folder, reason: why }) => tableRow(name, folder, reason(why)))))
       : h("p", { class: "good" }, t("None: every file could be read.")),
   ];
 }

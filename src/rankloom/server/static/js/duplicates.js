@@ -4,6 +4,7 @@ import { thumbnail } from "./addresses.js";
 import { announce, attempt, button, h, put, toast } from "./dom.js";
 import { date } from "./format.js";
 import { locale, t, tn } from "./i18n.js";
+import { reason as said } from "./reasons.js";
 import { openSheet } from "./sheets.js";
 
 /** @import { Api, CopiedFile, CopyGroup, Copies } from "./types.js" */
@@ -134,6 +135,6 @@ async function trash(choices, api, again) {
   if (left.length) {
     openSheet(tn(left.length, "{n} file was not moved", "{n} files were not moved"), () =>
       h("ul", { class: "to-bin", tabindex: "0", "aria-label": t("Files that were not moved") },
-        left.map(({ file, reason: why }) => h("li", {}, `${file}: ${why}`))));
+        left.map(({ file, reason: why }) => h("li", {}, `${file}: ${said(why)}`))));
   }
 }

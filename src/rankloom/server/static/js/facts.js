@@ -29,7 +29,8 @@ export function facts(hit, item, showPlace) {
   const [first, ...copies] = (item?.files ?? [{ ...hit, there: true }]).map(pathOf);
   const shot = { start: clock(hit.start), end: clock(hit.end) };
   const rows = [
-    [t("Taken"), date(hit.taken)], [t("Size"), `${hit.width} × ${hit.height}`],
+    hit.taken ? [t("Taken"), date(hit.taken)] : [t("File changed"), date(hit.changed)],
+    [t("Size"), `${hit.width} × ${hit.height}`],
     [t("File"), first ? h("span", { class: "path" }, first) : ""],
     [t("Copies"), copies.length ? copies.map((path) => h("span", { class: "path" }, path)) : ""],
     [t("Shot"), hit.kind === "shot" ? t("{start} to {end}", shot) : ""],

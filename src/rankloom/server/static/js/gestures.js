@@ -63,8 +63,9 @@ export function holdToSelect(root, selection) {
  * @param {() => boolean} active whether there are results
  * @param {() => Iterable<HTMLElement>} tiles
  * @param {Selection} selection
+ * @param {(item: number) => void} drawn the first one touched; keys are its from then on, not the box's
  */
-export function drawToSelect(area, active, tiles, selection) {
+export function drawToSelect(area, active, tiles, selection, drawn) {
   area.addEventListener("pointerdown", (/** @type {any} */ event) => {
     const target = /** @type {HTMLElement} */ (event.target);
     const taken = target.closest(TAKEN);
@@ -88,6 +89,8 @@ export function drawToSelect(area, active, tiles, selection) {
       selection.touch([...seen].filter(([, rect]) => touches(rect, box)).map(([id]) => id));
     };
     const end = () => {
+      const [first] = selection.store.state.selected;
+      if (band.isConnected && first !== undefined) drawn(first);
       band.remove();
       removeEventListener("pointermove", move);
       removeEventListener("pointerup", end);

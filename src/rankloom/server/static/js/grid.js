@@ -273,6 +273,13 @@ export class Grid {
 
   focus() { this.select(this.current); }
 
+  /** Keys are a result's from now on; the window stays where it is. @param {number} item */
+  take(item) {
+    const index = this.hits.findIndex((hit) => hit?.id === item);
+    if (index >= 0) this.select(index, false);
+    this.element()?.focus({ preventScroll: true });
+  }
+
   /** @param {KeyboardEvent} event */
   key(event) {
     if (this.selectionKey(event)) return event.preventDefault();

@@ -2,6 +2,7 @@
 
 import { attempt, button, h, put, toast } from "./dom.js";
 import { locale, t, tn } from "./i18n.js";
+import { reason } from "./reasons.js";
 
 /** @import { Api, Job, WorkState } from "./types.js" */
 /** @import { Work } from "./work.js" */
@@ -59,7 +60,7 @@ function upkeepOutcome(name, { problems = 0 }) {
 
 /** How a job ended, in a line. @param {Partial<Job>} job */
 export function jobOutcome({ name = "", error, cancelled, report, result }) {
-  if (error) return error;
+  if (error) return reason(error);
   if (report && ["verify", "repair", "restore"].includes(name)) return upkeepOutcome(name, report);
   if (report && name === "people") return peopleOutcome(report);
   if (cancelled) return t("cancelled; what was described is kept");
@@ -140,7 +141,7 @@ function running(job, buttons) {
   if (job.total) { bar.max = job.total; bar.value = job.done; }
   return h("div", { class: "job", "aria-busy": "true" },
     h("strong", {}, title), bar, h("span", { class: "how-far" }, jobProgress(job)),
-    h("span", { class: "buttons" }, buttons), h("small", { class: "muted" }, job.text));
+    h("span", { class: "buttons" }, buttons), h("small", { class: "muted" }, reason(job.text)));
 }
 
 /**

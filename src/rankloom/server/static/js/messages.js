@@ -31,10 +31,11 @@ const AWAY = t("Start it again with “rankloom serve”; the search goes on by 
  */
 export function makeMessages(store, api, actions) {
   const place = $("message");
-  store.watch(["order", "error"], ({ error, answer, hits, query }) => {
+  store.watch(["order", "error"], ({ error, answer, hits, query, folders }) => {
     if (error) put(place, failed(/** @type {ApiError} */ (error), query, actions));
     else if (isEmpty(query)) put(place, welcome(api, actions));
-    else if (answer) put(place, hits.length ? null : nothing(query, actions));
+    else if (hits.length) put(place);
+    else if (answer) put(place, folders.length ? nothing(query, actions) : actions.empty());
   });
 }
 
@@ -42,7 +43,8 @@ export function makeMessages(store, api, actions) {
 function welcome(api, actions) {
   const box = h("div", { class: "welcome" },
     h("h2", {}, t("Find pictures by what they show")), h("p", {}, WELCOME));
-  const place = h("div", { class: "cards" }); // as high as what comes
+  const waiting = Array.from({ length: 10 }, () => h("i", {}));
+  const place = h("div", { class: "cards waiting", "aria-hidden": "true" }, waiting); // as high as what comes
   box.append(place);
   suggestions(api, actions).then((parts) => place.replaceWith(...parts),
     (error) => place.replaceWith(errorLine(error)));
@@ -95,16 +97,17 @@ function nothing(query, { clearFilters, home }) {
  * @param {Query} query
  * @param {Actions} actions
  */
-function failed({ status, message }, query, { again, home, clearFilters, change }) {
-  const filter = status === 422 && (isList(query) || message.startsWith("filters."));
-  const gone = status === 422 && message.includes("picture");
+function failed({ status, message, line }, query, { again, home, clearFilters, change }) {
+  const filter = status === 422 && (isList(query) || line.includes("filters."));
+  const gone = status === 422 && line.includes("picture");
+  const cure = filter || gone; // asked in the same way it would fail again
   const withoutPictures = () => change({ examples: [] });
   return h("div", { class: "notice bad", role: "alert" },
     h("h2", {}, status === 0 ? t("The server does not answer") : t("This search did not work")),
     h("p", {}, status === 0 ? AWAY : message),
     h("div", { class: "buttons" },
-      filter ? button(t("Clear the filters"), { onclick: clearFilters }) : null,
-      gone ? button(t("Search without pictures"), { onclick: withoutPictures }) : null,
-      button(t("Try again"), { kind: "primary", onclick: again }),
+      filter ? button(t("Clear the filters"), { kind: "primary", onclick: clearFilters }) : null,
+      gone ? button(t("Search without pictures"), { kind: "primary", onclick: withoutPictures }) : null,
+      cure ? null : button(t("Try again"), { kind: "primary", onclick: again }),
       button(t("Start again"), { onclick: home })));
 }

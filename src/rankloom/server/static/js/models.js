@@ -5,6 +5,7 @@ import { $, attempt, button, errorLine, h, option, put, scrolled, toast } from "
 import { date, number, signed } from "./format.js";
 import { locale, t } from "./i18n.js";
 import { jobEnd } from "./jobs.js";
+import { reason } from "./reasons.js";
 
 /** @import { Api, Model, Preference } from "./types.js" */
 /**
@@ -120,7 +121,7 @@ async function start(parts, ranker, train) {
     train.disabled = true;
     /** @type {ChildNode} */ (train.lastChild).textContent = t("Training…");
     const { error, result } = await jobEnd(parts.api, "train");
-    toast(error ?? t("{model} is trained", { model: result ?? "" }), error ? "bad" : "");
+    toast(error ? reason(error) : t("{model} is trained", { model: result ?? "" }), error ? "bad" : "");
     parts.changed();
   });
   showModels(parts);

@@ -37,8 +37,9 @@ export function layOut(hits, { width, target, cutoff, letters = 1 }) {
   /** @param {number} end @param {boolean} full */
   const close = (end, full) => {
     const space = width - GAP * (end - first - 1);
-    const picture = Math.round(full ? space / ratios : Math.min(target, space / ratios));
-    push(picture + Math.round(CAPTION * letters), { picture, first, end });
+    const fitting = space / ratios; // not rounded: rows would end unevenly
+    const picture = full ? fitting : Math.min(target, fitting);
+    push(Math.ceil(picture) + Math.round(CAPTION * letters), { picture, first, end });
     first = end;
     ratios = 0;
   };
@@ -139,7 +140,7 @@ export function vertical(hits, rows, index, step) {
 }
 
 /** The width of a result in its row. @param {Row} row @param {Shape} hit */
-export const widthOf = (row, hit) => (row.square ? row.picture : Math.round(row.picture * ratio(hit)));
+export const widthOf = (row, hit) => (row.square ? row.picture : row.picture * ratio(hit));
 
 /** @param {Shape[]} hits @param {Row} row @param {number} index */
 function middle(hits, row, index) {

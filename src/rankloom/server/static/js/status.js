@@ -27,7 +27,8 @@ export function makeStatus(store, search) {
       answer.did_you_mean ? meant(answer.did_you_mean, search) : null,
       groups ? h("strong", {}, tn(answer.total, "{n} item", "{n} items"))
         : h("span", { title: tn(answer.total, "{n} result in all", "{n} results in all") },
-          h("strong", {}, howMany(answer)), " ", t("in {time}", { time: duration(answer.seconds) })),
+          h("strong", {}, ["", "uncertain"].includes(sort) ? howMany(answer) : best(answer.total)), " ",
+          t("in {time}", { time: duration(answer.seconds) })),
       literally(answer) ? h("span", { class: "muted" }, literally(answer)) : null,
       answer.marks ? h("span", { class: "follows" },
         tn(answer.marks, "follows {n} mark", "follows {n} marks")) : null,
@@ -47,6 +48,9 @@ export function makeStatus(store, search) {
     document.title = asked ? `${query.text.trim() || t("Pictures")} · Rankloom` : "Rankloom";
   });
 }
+
+/** Another order is that of the best results alone. @param {number} n */
+const best = (n) => tn(n, "the {n} best result", "the {n} best results");
 
 /**
  * The offer to search for words that the collection has.

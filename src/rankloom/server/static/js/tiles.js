@@ -83,7 +83,8 @@ export function makeTile(state, hit, index, { width, height, best, step }) {
   tile.classList.toggle("by-looks", byLooks);
   const [rank, when, score] = caption.lastChild.children;
   rank.textContent = hit.rank;
-  when.textContent = byLooks ? t("looks like it {date}", { date: date(hit.taken) }).trim() : date(hit.taken);
+  const day = date(dated(state, hit));
+  when.textContent = byLooks ? t("looks like it {date}", { date: day }).trim() : day;
   score.textContent = state.order.byDate ? "" : number(hit.score);
   drawState(state, tile, hit);
   return tile;
@@ -117,6 +118,15 @@ function moved(step) {
   return h("span", { class: `moved ${up ? "up" : "down"}` }, `${up ? "↑" : "↓"} ${Math.abs(step)}`);
 }
 
+/**
+ * The date of a result: when it was taken; in an order by date also that of its file, which then decides.
+ * @param {State} state
+ * @param {Hit} hit
+ */
+function dated({ order, sort }, { taken, changed }) {
+  return taken ?? (order.byDate || sort === "newest" || sort === "oldest" ? changed : null);
+}
+
 /** A result in words. @param {State} state @param {Hit} hit */
 function described(state, hit) {
   const place = { rank: hit.rank, total: state.total };
@@ -128,7 +138,7 @@ function described(state, hit) {
     parts.push(tn(Math.round(hit.end - hit.start), "video shot of {n} second", "video shot of {n} seconds"));
   }
   if (hit.matched) parts.push(matchedLine(hit.matched));
-  if (hit.taken) parts.push(date(hit.taken));
+  if (dated(state, hit)) parts.push(date(dated(state, hit)));
   if (hit.stars) parts.push(t("{stars} of 5 stars", { stars: hit.stars }));
   if (hit.literal === false) parts.push(t("a guess by looks"));
   if (!state.order.byDate) parts.push(t("score {value}", { value: number(hit.score) }));

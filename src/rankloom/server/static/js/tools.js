@@ -127,7 +127,7 @@ export function savedMenu(store, api, ask) {
     return [
       isEmpty(store.state.query) || store.state.readOnly ? null : form(close),
       list.length ? h("ul", { class: "choices" }, list.map((saved) => line(saved, close)))
-        : h("p", { class: "muted" }, t("No search is saved yet.")),
+        : h("p", { class: "muted" }, t("No search is saved yet. Search for something, then save it here.")),
     ];
   });
 }

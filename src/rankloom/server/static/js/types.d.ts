@@ -48,6 +48,7 @@ export interface Hit {
   start: number;
   end: number;
   taken: string | null;
+  changed?: string | null;
   caption: string | null;
   width: number;
   height: number;
