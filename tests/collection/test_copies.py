@@ -15,8 +15,10 @@ import pytest
 from rankloom.collection import Collection, index
 from rankloom.collection.albums import albums_of, make_album
 from rankloom.collection.copies import Choice, copy_groups, trash_copies
+from rankloom.collection.duplicates import same_looks
 from rankloom.collection.organizing import change_tags, notes_of, rate, set_caption
 from rankloom.descriptors import PRESETS
+from tests.archives import picture as drawn
 from tests.collection.test_collection import FEW, picture
 from tests.shell import rankloom
 
@@ -166,3 +168,17 @@ def test_the_shell_asks_and_moves_to_the_bin_of_the_system(copies, tmp_path):
     assert len([*(tmp_path / "Trash" / "files").iterdir()]) == 3
     assert sorted(path.name for path in (tmp_path / "p").rglob("*.*")) == ["boat.png", "house.png", "noise.png"]
     assert "0 groups" in rankloom("duplicates", "-c", folder).output
+
+
+def test_a_small_copy_has_the_same_looks_and_another_color_has_not():
+    def jpeg(image):
+        return cv2.imencode(".jpg", image)[1].tobytes()
+
+    large = cv2.resize(drawn((30, 30, 200), 5), (320, 240), interpolation=cv2.INTER_CUBIC)
+    small = cv2.resize(large, (160, 120), interpolation=cv2.INTER_AREA)
+    assert same_looks((jpeg(large), jpeg(small)))
+    assert not same_looks((jpeg(large), jpeg(large[..., ::-1])))
+    assert not same_looks((jpeg(large), jpeg(large[:, ::-1])))
+    plain = np.full((40, 40, 3), 128, np.uint8)
+    assert not same_looks((jpeg(plain), jpeg(plain)))
+    assert not same_looks((jpeg(large), b"no picture"))

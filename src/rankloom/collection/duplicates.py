@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.collection.collection import Collection
 
 _BLOCK = 4_000_000  # pairs compared at a time
+SAME = 0.99  # the least correlation of thumbnails of one picture
 
 
 def near_pairs(hashes: NDArray[np.uint64], most: int = 3) -> NDArray[np.int64]:
@@ -45,12 +49,24 @@ def _compared(hashes: NDArray[np.uint64], group: NDArray[np.int64], most: int) -
     return pairs
 
 
+def same_looks(thumbnails: Sequence[bytes], least: float = SAME) -> bool:
+    """Whether two small pictures are the same but for their size: the correlation of their colors, at 32 x 32."""
+    first, second = (cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR) for data in thumbnails)
+    if first is None or second is None:
+        return False
+    small = [cv2.resize(image, (32, 32), interpolation=cv2.INTER_AREA).ravel() for image in (first, second)]
+    if min(float(image.std()) for image in small) == 0:
+        return False  # a plain surface is like no other
+    return float(np.corrcoef(small)[0, 1]) >= least
+
+
 def duplicate_groups(collection: Collection, *, bits: int = 3, similarity: float = 0.95) -> list[list[int]]:
     """Groups of items that show the same picture, each with at least two; ids in the order in which they came.
 
     Equal files are one item with several paths and need no group. Two items belong together if their perceptual hashes
     differ in at most `bits` bits and, where the collection has the semantic descriptor, its cosine is at least
-    `similarity`: plain drawings may share a hash.
+    `similarity`, as plain drawings may share a hash; or, as the network sees small copies in another way, if their
+    thumbnails correlate.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -64,7 +80,10 @@ def duplicate_groups(collection: Collection, *, bits: int = 3, similarity: float
     if any(descriptor.name == "semantic" for descriptor in collection.descriptors()) and len(pairs):
         vectors = collection.vectors("semantic")
         first, second = (np.asarray(vectors[ids[pairs[:, side]] - 1], dtype=np.float32) for side in (0, 1))
-        pairs = pairs[(first * second).sum(axis=1) >= similarity]
+        near = (first * second).sum(axis=1) >= similarity
+        for place in np.flatnonzero(~near):
+            near[place] = same_looks([collection.thumbnail(int(ids[row])) for row in pairs[place]])
+        pairs = pairs[near]
     joined = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(len(ids), len(ids)))
     _, label = connected_components(joined, directed=False)
     order = np.argsort(label, kind="stable")
