@@ -6,7 +6,8 @@ import os
 
 import numpy as np
 
-from rankloom.experiments.papers.online import PLACES, TABLE_2, OnlineReport
+from rankloom.experiments.papers.online import TABLE_2, OnlineReport
+from rankloom.experiments.papers.online_large import PLACES
 from rankloom.experiments.plots import finish, load_pyplot
 
 
@@ -42,7 +43,7 @@ def plot_large(report: OnlineReport, path: str | os.PathLike[str]) -> None:
     """Draw the precision of the first results among distractors: figure 2."""
     pyplot = load_pyplot()
     figure, axes = pyplot.subplots(figsize=(8, 4.6), layout="constrained")
-    for color, (name, quality) in zip(pyplot.get_cmap("tab20").colors, report.large.items(), strict=False):
+    for color, (name, quality) in zip(pyplot.get_cmap("tab20").colors, report.large_means().items(), strict=False):
         axes.plot(PLACES, [quality[f"P@{k}"] for k in PLACES], marker="o", markersize=3, color=color, label=name)
     title = f"among {report.n_distractors:,} distractors, mixed of {report.distractors_of}"
     axes.set(xlabel="results", ylabel="precision", title=title)
