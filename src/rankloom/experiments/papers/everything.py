@@ -44,6 +44,7 @@ INTRO = (
     "stand in their place, so that shapes can be compared and not digits; each section says which."
 )
 MACHINES = 15  # of each descriptor: 210 for a concept, where the paper has 200
+PROMISES = 12  # generated concepts
 JUDGED = "crowdflower_judgments.tsv"
 QUERIES = 50  # words of captions
 Say = Callable[[str], None]
@@ -155,7 +156,7 @@ def car(job: Job, say: Say) -> list[Section]:
 
 def boosting(job: Job, say: Say) -> list[Section]:
     """Imbalanced RankBoost and soft cascades."""
-    data = job.labeled(say)
+    data, promise = job.labeled(say), None
     if data is None:
         n_concepts, n_items, n_models = (2, 3_000, 40) if job.quick else (20, 30_000, 200)
         concepts = cascade.generated_concepts(n_concepts, n_items, n_models, random_state=0)
@@ -164,14 +165,21 @@ def boosting(job: Job, say: Say) -> list[Section]:
         what = "generated concepts of weak detectors"
     else:
         report = job.memory.cache(_boosted, ignore=["say"])(data, MACHINES, say)
+        promise = job.memory.cache(_promised, ignore=["say"])(PROMISES, say)
         what = f"20 classes of {len(data):,} pictures, {MACHINES * len(CLASSICAL)} bagged machines each"
-    return [sections.cascade_section(report, what, job.draw("cascade", report, cascade_plots.FIGURES))]
+    figures = job.draw("cascade", report, cascade_plots.FIGURES)
+    return [sections.cascade_section(report, what, figures, promise)]
 
 
 def _boosted(data: LabeledCollection, machines: int, say: Say) -> cascade.CascadeReport:
     """20 classes as concepts, learned and boosted."""
     concepts = concepts_of(data, 20, machines=machines, n_jobs=-1, random_state=0, progress=_telling(say))
     return cascade.run(concepts, n_rounds=100, progress=say)
+
+
+def _promised(n_concepts: int, say: Say) -> cascade.Promise:
+    """Whether soft cascades keep their budget, where there are enough rows to place cut-offs on some of their own."""
+    return cascade.promise(cascade.generated_concepts(n_concepts, work=False, random_state=1), progress=say)
 
 
 def online_36(job: Job, say: Say) -> list[Section]:

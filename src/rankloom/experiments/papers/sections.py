@@ -142,8 +142,12 @@ def _yes(holds: bool) -> str:
 # Why a conclusion of the paper may not appear.
 _WHY_NOT = {
     "RLR - LR, TestAP": (
-        "RLR below LR: the loss of RLR counts every pair of a query alike, and over all pairs the two are equal; AP "
-        "looks at the first results, to which LR gives more weight where few items are relevant."
+        "RLR below LR: the loss of RLR counts every pair of a query alike; AP looks at the first results, to which LR "
+        "gives more weight where few items are relevant."
+    ),
+    "F-RLR - RLR, TestAP": (
+        "F-RLR and RLR differ by more than .01: the fewer relevant items a query has to learn from, the more of that "
+        "is chance; the test says how much."
     ),
     "time of F-RLR / RLR, per query": (
         "F-RLR is as fast as RLR: it takes all pairs from moments of binned scores, without forming one, where the "
@@ -235,14 +239,18 @@ _WHY_NOT_CAR = (
 )
 
 
-def cascade_section(report: cascade.CascadeReport, what: str, figures: Figures = ()) -> Section:
-    """Imbalanced RankBoost and the soft cascade."""
+def cascade_section(
+    report: cascade.CascadeReport, what: str, figures: Figures = (), promise: cascade.Promise | None = None
+) -> Section:
+    """Imbalanced RankBoost and the soft cascade, and how the budget is kept on generated concepts if that is given."""
     rows = []
     for method in cascade.METHODS:
         asked, means = report.at_the_end(method)
         rows.append((method, f"{asked:.1f}", *(f"{value:.3f}" for value in means.values())))
     table = Table("After all rounds", ("method", "features an item", *cascade.DEPTHS), tuple(rows))
     findings = tuple(cascade.findings(report))
+    if promise is not None:
+        findings += _kept(promise)
     title, about = "Imbalanced RankBoost, and soft cascades", f"Data: {what}; TRECVID is not public."
     times = [value for value in report.speedup("AP@100") if value == value]
     fewer, lost = report.promised()
@@ -256,10 +264,23 @@ def cascade_section(report: cascade.CascadeReport, what: str, figures: Figures =
     return Section(title, cascade.CITATION, about, findings, (table,), figures, remarks, headline)
 
 
+def _kept(promise: cascade.Promise) -> tuple[Finding, ...]:
+    """How the budget is kept where other rows place the cut-offs than those that were boosted on."""
+    n = len(promise.lost)
+    what = f"  the same on {n} generated concepts whose cut-offs were placed on rows apart"
+    return (
+        Finding(what, promise.mean, None, promise.mean <= cascade.BUDGET),
+        Finding("  its standard error", promise.error, None),
+        Finding("  times fewer features there, median", float(np.median(promise.times)), None),
+    )
+
+
 _WHY_NOT_CASCADE = (
     "Imbalanced RankBoost places a cut-off with every feature that it takes, from the relevant items of the boosting "
     "part, and never takes it back: where these are a handful, relevant items are dropped for good. The soft cascade "
-    "places all cut-offs together, after boosting, within a budget of what may be lost."
+    "places all cut-offs together, after boosting, within a budget of what may be lost. That budget is a promise for "
+    "rows that were not boosted on; where a concept has too few to set some aside, cut-offs are placed on the same "
+    "rows, and more may be lost."
 )
 
 
