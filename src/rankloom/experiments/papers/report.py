@@ -26,6 +26,7 @@ cite, .about { color: var(--soft); }
 nav ul { padding-left: 1.2rem; }
 nav small { color: var(--soft); }
 td { min-width: 4rem; }
+td + td { white-space: nowrap; }
 td:first-child { min-width: 9rem; }
 .table { overflow-x: auto; margin: 1rem 0; }
 table { border-collapse: collapse; font-size: .88rem; font-variant-numeric: tabular-nums; }

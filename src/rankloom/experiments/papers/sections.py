@@ -329,15 +329,16 @@ def online_section(report: online.OnlineReport, what: str, figures: Figures = ()
         tables.append(_unseen(report))
     tables.append(_progress(report))
     missing = "".join(f" {name} was not measured: {why}." for name, why in report.absent.items())
+    findings = online.findings(report)
     return Section(
         ONLINE,
         online.CITATION,
         f"Data: {what}, {report.n_items:,} items, {report.n_experts} experts. The paper's queries, negatives, "
         f"descriptors and three of its four collections are not at hand.{missing}",
-        tuple(online.findings(report)),
+        tuple(one for one in findings if one.holds is not None or one.what.startswith("C-Ascent")),  # tables have more
         tuple(tables),
         figures,
-        _remarks(online.findings(report), _WHY_NOT_ONLINE),
+        _remarks(findings, _WHY_NOT_ONLINE),
         _online_headline(report),
     )
 
