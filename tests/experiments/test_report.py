@@ -16,6 +16,7 @@ SECTION = Section(
     (Table("All", ("method", "MAP"), (("one & two", ".5"),)),
      Table("More", ("a", "b"), (("c", "d"),), folded=True)), (("a/figure.png", "what it shows"),),
     ("c is less, for <reasons>.",), (("MAP", ".4", ".5", ".6 (ours)"),),
+    (Finding("a detail", 7.5, None),),
 )  # fmt: skip
 
 

@@ -70,6 +70,7 @@ class Section:
     figures : files of pictures, relative to the report, with what they show.
     remarks : what did not come as the paper has it, and why.
     headline : rows of the first table of the report: what, the published number, the same here, and our best.
+    details : findings that the tables show already; for programs.
     """
 
     title: str
@@ -80,10 +81,12 @@ class Section:
     figures: Figures = ()
     remarks: tuple[str, ...] = ()
     headline: tuple[tuple[str, str, str, str], ...] = ()
+    details: tuple[Finding, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        return {**asdict(self), "findings": [one._asdict() for one in self.findings]}
+        findings = {name: [one._asdict() for one in getattr(self, name)] for name in ("findings", "details")}
+        return {**asdict(self), **findings}
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> Section:
@@ -100,6 +103,7 @@ class Section:
             tuple((file, what) for file, what in plain["figures"]),
             tuple(plain["remarks"]),
             tuple((what, published, here, best) for what, published, here, best in plain["headline"]),
+            tuple(Finding(**one) for one in plain["details"]),
         )
 
     def appearing(self) -> str:

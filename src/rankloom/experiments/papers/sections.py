@@ -185,7 +185,8 @@ def car_section(report: content_aware_report.CarReport, figures: Figures = ()) -
         )
     )
     about = "Data: Flickr8k, single words and judged captions; the paper's web pictures are not public."
-    findings = tuple(one for one in paper.findings(report) if one.paper is not None)  # the tables have the others
+    everything = paper.findings(report)
+    findings = tuple(one for one in everything if one.paper is not None)
     return Section(
         "Content-aware ranking",
         paper.CITATION,
@@ -195,6 +196,7 @@ def car_section(report: content_aware_report.CarReport, figures: Figures = ()) -
         figures,
         _remarks(findings, _WHY_NOT_CAR),
         _car_headline(report),
+        tuple(one for one in everything if one not in findings),
     )
 
 
@@ -330,16 +332,18 @@ def online_section(report: online.OnlineReport, what: str, figures: Figures = ()
     tables.append(_progress(report))
     missing = "".join(f" {name} was not measured: {why}." for name, why in report.absent.items())
     findings = online.findings(report)
+    shown = tuple(one for one in findings if one.holds is not None or one.what.startswith("C-Ascent"))
     return Section(
         ONLINE,
         online.CITATION,
         f"Data: {what}, {report.n_items:,} items, {report.n_experts} experts. The paper's queries, negatives, "
         f"descriptors and three of its four collections are not at hand.{missing}",
-        tuple(one for one in findings if one.holds is not None or one.what.startswith("C-Ascent")),  # tables have more
+        shown,
         tuple(tables),
         figures,
         _remarks(findings, _WHY_NOT_ONLINE),
         _online_headline(report),
+        tuple(one for one in findings if one not in shown),
     )
 
 
