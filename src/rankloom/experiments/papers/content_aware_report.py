@@ -202,7 +202,7 @@ def findings(report: CarReport) -> list[Finding]:
                 if published is not None:
                     paper = published[depth][method] / published[depth]["ListNet"] - 1.0
                 gain = float(measured.mean(method)[depth - 1]) / base - 1.0 if base else 0.0
-                holds = None if paper is None or abs(paper) < NOTABLE else gain * np.sign(paper) >= NOTABLE
+                holds = None if paper is None or abs(paper) < NOTABLE else bool(gain * np.sign(paper) >= NOTABLE)
                 rows.append(Finding(f"{setting}: gain of {method} over ListNet, nDCG@{depth}", gain, paper, holds))
         counts = measured.best_counts()
         share = counts["CAR"][BEST_DEPTHS.index(10)] / len(measured.queries)
