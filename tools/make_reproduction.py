@@ -44,12 +44,17 @@ def main(report: Path, docs: Path, where: str) -> None:
     """Write the page and its figures."""
     sections = []
     for step in STEPS:
+        if not (report / f"{step}.json").exists():
+            print(f"{step} was not measured yet: it is left out")
+            continue
         for plain in json.loads((report / f"{step}.json").read_text("utf-8"))["sections"]:
             section = Section.from_dict(plain)
             figures = [(f"images/{FIGURES[file]}", what) for file, what in section.figures if file in FIGURES]
             tables = tuple(table for table in section.tables if not table.folded)
             sections.append(replace(section, tables=tables, figures=tuple(figures)))
     for file, name in FIGURES.items():
+        if not (report / file).exists():
+            continue
         shutil.copyfile(report / file, docs / "images" / name)
     text = markdown(TITLE, INTRO.format(where=where), sections)
     (docs / "reproduction.md").write_text(text, encoding="utf-8")

@@ -27,6 +27,7 @@ from rankloom.experiments.papers import (
     margin,
     online,
     online_plots,
+    online_section,
     sections,
     unavailable,
 )
@@ -189,7 +190,7 @@ def online_36(job: Job, say: Say) -> list[Section]:
 
 def online_semantic(job: Job, say: Say) -> list[Section]:
     """The same with the semantic descriptor, which the paper did not have; needs pictures."""
-    title = f"{sections.ONLINE}, with the semantic descriptor"
+    title = f"{online_section.ONLINE}, with the semantic descriptor"
     if job.quick or not job.folders("labels.csv"):
         return [Section(title, online.CITATION, "Not measured: this needs a folder of pictures with classes.")]
     return [replace(_online(job, say, "online-semantic", (*PRESETS["paper36"], "semantic")), title=title)]
@@ -210,7 +211,7 @@ def _online(job: Job, say: Say, step: str, descriptors: Sequence[str]) -> Sectio
         progress=say,
     )
     what = "generated classes" if data is None else "classes of photographs"
-    return sections.online_section(report, what, job.draw(step, report, online_plots.FIGURES))
+    return online_section.online_section(report, what, job.draw(step, report, online_plots.FIGURES))
 
 
 STEPS: dict[str, Callable[[Job, Say], list[Section]]] = {

@@ -124,6 +124,11 @@ class Section:
 _APPEARS = {None: "", True: "yes", False: "no"}
 
 
+def reasons(findings: Sequence[Finding], why: str) -> tuple[str, ...]:
+    """Why some conclusion does not appear, if one does not."""
+    return (why,) if any(finding.holds is False for finding in findings) else ()
+
+
 def overview(sections: Sequence[Section]) -> Table:
     """How many of the conclusions of each paper appear."""
     rows = tuple((section.title, section.appearing()) for section in sections)

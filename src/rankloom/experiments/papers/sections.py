@@ -6,11 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from rankloom.experiments.papers import Finding, cascade, content_aware_report, letor4, margin, margin_theory, online
-from rankloom.experiments.papers.report import Figures, Section, Table
+from rankloom.experiments.papers import Finding, cascade, content_aware_report, letor4, margin, margin_theory
+from rankloom.experiments.papers.report import Figures, Section, Table, reasons
 from rankloom.model_selection.selection import Fold, FoldResults
-
-ONLINE = "Online learning to rank for image retrieval"
 
 
 def letor_section(folds: Sequence[Fold], results: FoldResults, missing: Mapping[str, str], title: str) -> Section:
@@ -194,7 +192,7 @@ def car_section(report: content_aware_report.CarReport, figures: Figures = ()) -
         findings,
         tuple(tables),
         figures,
-        _remarks(findings, _WHY_NOT_CAR),
+        reasons(findings, _WHY_NOT_CAR),
         _car_headline(report),
         tuple(one for one in everything if one not in findings),
     )
@@ -254,16 +252,31 @@ def cascade_section(
     if promise is not None:
         findings += _kept(promise)
     title, about = "Imbalanced RankBoost, and soft cascades", f"Data: {what}; TRECVID is not public."
-    times = [value for value in report.speedup("AP@100") if value == value]
-    fewer, lost = report.promised()
-    headline = ((
-        "times fewer features at RankBoost's AP@100 of ten rounds; or within a loss of 2%",
-        f"{cascade.PAPER['speedup AP@100']:g}",
-        f"{np.median(times):.1f} on {len(times)} of {len(report.curves['RankBoost'])} concepts" if times else "none",
-        f"{fewer:.1f} (soft cascade, {lost:.1%} lost)",
-    ),)  # fmt: skip
-    remarks = _remarks(findings, _WHY_NOT_CASCADE)
+    headline = _cascade_headline(report, promise)
+    remarks = reasons(findings, _WHY_NOT_CASCADE)
     return Section(title, cascade.CITATION, about, findings, (table,), figures, remarks, headline)
+
+
+def _cascade_headline(
+    report: cascade.CascadeReport, promise: cascade.Promise | None
+) -> tuple[tuple[str, str, str, str], ...]:
+    """What Imbalanced RankBoost saves, what it reaches, and what a soft cascade does."""
+    times = [value for value in report.speedup("AP@100") if value == value]
+    n, cost = len(report.curves["RankBoost"]), report.mean_curve("Imbalanced RankBoost", "AP@100")[0][-1]
+    reached = {
+        name: float(np.interp(cost, *report.mean_curve(name, "AP@100")))
+        for name in ("Imbalanced RankBoost", "soft cascade")
+    }
+    saved = f"{np.median(times):.1f} on {len(times)} of {n} concepts" if times else "no concept"
+    rows = [
+        ("times fewer features at RankBoost's AP@100 of ten rounds", f"{cascade.PAPER['speedup AP@100']:g}", saved, ""),
+        (f"AP@100 with {cost:.1f} features an item", "", f"{reached['Imbalanced RankBoost']:.3f}",
+         f"{reached['soft cascade']:.3f} (soft cascade)"),
+    ]  # fmt: skip
+    if promise is not None:
+        kept = f"{np.median(promise.times):.1f} (soft cascade, {promise.mean:.1%} lost)"
+        rows.append((f"times fewer features within a loss of {cascade.BUDGET:.0%}, generated concepts", "", "", kept))
+    return tuple(rows)
 
 
 def _kept(promise: cascade.Promise) -> tuple[Finding, ...]:
@@ -284,111 +297,3 @@ _WHY_NOT_CASCADE = (
     "rows that were not boosted on; where a concept has too few to set some aside, cut-offs are placed on the same "
     "rows, and more may be lost."
 )
-
-
-def _remarks(findings: Sequence[Finding], why: str) -> tuple[str, ...]:
-    """Why some conclusion does not appear, if one does not."""
-    return (why,) if any(finding.holds is False for finding in findings) else ()
-
-
-def online_section(report: online.OnlineReport, what: str, figures: Figures = ()) -> Section:
-    """Online learning to rank: table 2 beside ours with tests, table 3, and the search among distractors."""
-    collections = [*online.TABLE_2["OPR"]]
-    tests = report.folds.comparison("AP").against(online.METHODS["RankSVM"])
-    rows = []
-    for name in report.measured:
-        published = online.TABLE_2.get(name, {})
-        short = online.METHODS[name]
-        tested = (f"{tests[short][0]:+.4f}", f"{tests[short][1]:.3f}") if short in tests else ("", "")
-        rows.append((
-            name,
-            f"{report.mean(name):.4f} ± {report.error(name):.4f}",
-            *tested,
-            f"{[*report.costs[name].values()][-1]:.3g}",
-            *(f"{published[key]:.4f}" if published else "" for key in collections),
-        ))  # fmt: skip
-    head = (
-        "method",
-        "MAP here",
-        "less RankSVM",
-        "p (Holm)",
-        "CPU s of a fit",
-        *(f"{key} (paper)" for key in collections),
-    )
-    tables = [Table("MAP of five folds", head, tuple(rows))]
-    tables.append(Table(
-        f"CPU seconds for {report.n_triplets:,} preferences", ("method", "here", "paper, 3 million"),
-        tuple((name, f"{seconds:.3g}", f"{online.TABLE_3[name]:g}") for name, seconds in report.stream.items()),
-    ))  # fmt: skip
-    if report.large:
-        large = report.large_means()
-        metrics = [*next(iter(large.values()))]
-        tables.append(Table(
-            f"Among {report.n_distractors:,} distractors, mixed of {report.distractors_of}", ("method", *metrics),
-            tuple((name, *(f"{one[metric]:.3f}" for metric in metrics)) for name, one in large.items()),
-        ))  # fmt: skip
-    if report.measured_unseen:
-        tables.append(_unseen(report))
-    tables.append(_progress(report))
-    missing = "".join(f" {name} was not measured: {why}." for name, why in report.absent.items())
-    findings = online.findings(report)
-    shown = tuple(one for one in findings if one.holds is not None or one.what.startswith("C-Ascent"))
-    return Section(
-        ONLINE,
-        online.CITATION,
-        f"Data: {what}, {report.n_items:,} items, {report.n_experts} experts. The paper's queries, negatives, "
-        f"descriptors and three of its four collections are not at hand.{missing}",
-        shown,
-        tuple(tables),
-        figures,
-        _remarks(findings, _WHY_NOT_ONLINE),
-        _online_headline(report),
-        tuple(one for one in findings if one not in shown),
-    )
-
-
-_WHY_NOT_ONLINE = (
-    "Where a single expert is far better than all others, as the semantic one is, there is less for weights to gain; "
-    "and equal weights are already near the best ones where experts are alike."
-)
-
-
-def _unseen(report: online.OnlineReport) -> Table:
-    """MAP where the class of a test query was learned from, and where it was not, with the gains over uniform."""
-    short = online.METHODS
-    base = report.mean("Uni-Con"), report.unseen.mean(short["Uni-Con"], "AP")
-    rows = []
-    for name in report.measured_unseen:
-        seen, unseen = report.mean(name), report.unseen.mean(short[name], "AP")
-        rows.append((name, f"{seen:.4f}", f"{seen - base[0]:+.4f}", f"{unseen:.4f}", f"{unseen - base[1]:+.4f}"))
-    head = ("method", "classes seen", "over Uni-Con", "classes unseen", "over Uni-Con")
-    return Table("MAP of queries whose class was, or was not, learned from", head, tuple(rows))
-
-
-def _progress(report: online.OnlineReport) -> Table:
-    """What learning while queries arrive gains over equal weights, in all and at the end, and what it costs."""
-    rows = []
-    for name, judged in report.judged.items():
-        clicked = report.clicked[name]
-        rows.append((name, *(
-            text for run in (judged, clicked)
-            for text in (f"{run.cumulative_gain[-1]:+.4f}", f"{run.late_gain:+.4f}", f"{run.seconds[-1]:.3g}")
-        )))  # fmt: skip
-    n, metric = len(judged.values), judged.metric
-    head = ("method", "judged: all", "last quarter", "CPU s", "noisy clicks: all", "last quarter", "CPU s")
-    return Table(f"Gain of {metric} over Uni-Con while {n:,} queries arrive", head, tuple(rows))
-
-
-def _online_headline(report: online.OnlineReport) -> tuple[tuple[str, str, str, str], ...]:
-    """MAP of equal weights, of RankSVM and of the best online method, and the time for a stream."""
-    paper = {name: row["Caltech101"] for name, row in online.TABLE_2.items()}
-    maps = {name: report.mean(name) for name in report.measured}
-    names = ("Uni-Con", "RankSVM", "OPR")
-    best = max(maps, key=maps.__getitem__)
-    named = [", ".join(f"{found[name]:.3f}" for name in names) for found in (paper, maps)]
-    what = f"MAP of {', '.join(names)}; {report.n_experts} experts"
-    stream = f"seconds of OPR for {report.n_triplets:,} preferences"
-    return (
-        (what, named[0], named[1], f"{maps[best]:.3f} ({best})"),
-        (stream, f"{online.TABLE_3['OPR']:g} (3 million)", f"{report.stream['OPR']:.2g}", ""),
-    )
