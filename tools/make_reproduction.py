@@ -42,10 +42,10 @@ report itself has more tables and figures, and puts all into one HTML file. This
 
 def main(report: Path, docs: Path, where: str) -> None:
     """Write the page and its figures."""
-    sections = []
+    sections, missing = [], []
     for step in STEPS:
         if not (report / f"{step}.json").exists():
-            print(f"{step} was not measured yet: it is left out")
+            missing.append(step)
             continue
         for plain in json.loads((report / f"{step}.json").read_text("utf-8"))["sections"]:
             section = Section.from_dict(plain)
@@ -56,7 +56,10 @@ def main(report: Path, docs: Path, where: str) -> None:
         if not (report / file).exists():
             continue
         shutil.copyfile(report / file, docs / "images" / name)
-    text = markdown(TITLE, INTRO.format(where=where), sections)
+    intro = INTRO.format(where=where)
+    if missing:
+        intro += f"\n\n**Not part of this run yet: {', '.join(missing)}.**"
+    text = markdown(TITLE, intro, sections)
     (docs / "reproduction.md").write_text(text, encoding="utf-8")
 
 
