@@ -75,3 +75,11 @@ def test_command(tmp_path, monkeypatch):
         "cascade.json", "concepts.png", "cost-by-place.png", "quality-against-cost.png", "regularizers.png",
     ]  # fmt: skip
     assert all(path.stat().st_size > 1000 for path in folder.iterdir())
+
+
+def test_a_budget_is_judged_on_rows_that_placed_nothing():
+    kept = cascade.promise(cascade.generated_concepts(2, 6_000, 30, work=False, random_state=0), n_rounds=20)
+    assert len(kept.lost) == len(kept.times) == 2
+    assert kept.mean == pytest.approx(sum(kept.lost) / 2)
+    assert kept.error == pytest.approx(abs(kept.lost[0] - kept.lost[1]) / 2)
+    assert min(kept.times) >= 1.0

@@ -389,6 +389,17 @@ def test_report_is_plain(report):
     assert all(np.isfinite(finding.found) for finding in car_report.findings(report))
 
 
+def test_gains_beside_those_of_the_paper_are_plain_and_notable(report):
+    settings = {setting._replace(n_train=50): one for setting, one in report.settings.items() if setting.n_train == 4}
+    found = [one for one in car_report.findings(car_report.CarReport(1, settings)) if one.paper is not None]
+    plain = json.loads(json.dumps([one._asdict() for one in found]))
+    for one in plain:
+        notable = abs(one["paper"]) >= 0.01
+        same = one["found"] * np.sign(one["paper"]) >= 0.01
+        assert one["holds"] == (bool(same) if notable else None)
+    assert None in {one["holds"] for one in plain}  # nDCG@20 of ListNet-BR
+
+
 def test_gains_of_the_paper_are_those_it_prints():
     printed = {50: (0.1692, 0.0868, 0.0506, 0.0327), 100: (0.1286, 0.0990, 0.0500, 0.0215)}
     for size, gains in printed.items():

@@ -12,7 +12,9 @@ from rankloom.cli import main
 from rankloom.collection import Collection
 from rankloom.experiments.papers import margin as paper
 from rankloom.experiments.papers.margin_films import filmed
+from rankloom.experiments.papers.margin_theory import theorem_1, theorem_2
 from rankloom.rankers import make_ranker
+from rankloom.rankers.losses import LOSSES
 
 
 @pytest.fixture(scope="module")
@@ -100,3 +102,17 @@ def test_films_are_drawn_once_and_their_shots_are_known(tmp_path):
     with pytest.raises(ValueError, match="2 films are too few"):
         filmed(tmp_path, n_films=2)
     assert all(path.stat().st_mtime_ns == made for path, made in films.items())
+
+
+def test_theorem_1_fails_as_printed_and_holds_as_corrected():
+    failed = {one.what: one.failed for one in theorem_1(120)}
+    assert failed["RLR, one shift for all queries, as printed"] > 0
+    assert failed["LR, for which nothing is claimed"] > 0
+    assert failed["RLR, a shift for each query"] == failed["F-RLR"] == failed["RankSVM"] == 0
+
+
+def test_theorem_2_holds_for_the_losses_that_say_so():
+    failed = {one.what: one.failed for one in theorem_2(2_000)}
+    for name, loss in LOSSES.items():
+        assert (failed[f"{name.replace('_', ' ')} loss"] == 0) == loss.subadditive
+    assert failed["0-1 loss"] == 0

@@ -4,14 +4,19 @@ from html.parser import HTMLParser
 
 import pytest
 
-from rankloom.experiments.papers import Finding, everything
+from rankloom.experiments.papers import Finding, cascade, cascade_plots, everything, margin, online, online_plots
 from rankloom.experiments.papers.report import Section, Table, html, markdown
+from tests.shell import rankloom
+
+STEP_FIGURES = (cascade_plots.FIGURES, online_plots.FIGURES)
 
 SECTION = Section(
     "A paper", "A. Author, <Title>, 2009.", "Data: few | generated.",
     (Finding("a ratio", 1.23456, 2.0, True), Finding("b", 3, None), Finding("c", 0.5, 1.0, False)),
-    (Table("All", ("method", "MAP"), (("one & two", ".5"),)),), (("a/figure.png", "what it shows"),),
-    ("c is less, for <reasons>.",),
+    (Table("All", ("method", "MAP"), (("one & two", ".5"),)),
+     Table("More", ("a", "b"), (("c", "d"),), folded=True)), (("a/figure.png", "what it shows"),),
+    ("c is less, for <reasons>.",), (("MAP", ".4", ".5", ".6 (ours)"),),
+    (Finding("a detail", 7.5, None),),
 )  # fmt: skip
 
 
@@ -37,6 +42,7 @@ def test_markdown_and_html_hold_the_same(tmp_path):
     (tmp_path / "a" / "figure.png").write_bytes(b"picture")
     text = markdown("Title", "Intro.", [SECTION])
     assert "| A paper | 1 of 2 |" in text
+    assert "| MAP | .4 | .5 | .6 (ours) |" in text
     assert "| a ratio | 1.235 | 2 | yes |" in text
     assert "| b | 3 |  |  |" in text
     assert "| c | 0.5 | 1 | no |" in text
@@ -51,7 +57,8 @@ def test_markdown_and_html_hold_the_same(tmp_path):
         "1.235",
         "one & two",
         ".5",
-        "1 of 2",
+        "1 of 2 conclusions appear",
+        ".6 (ours)",
         "c is less, for <reasons>.",
     } <= {*page.texts}
     assert [image["alt"] for image in page.images] == ["what it shows"]
@@ -79,7 +86,7 @@ def test_a_step_is_measured_once_for_the_same_data(tmp_path, monkeypatch):
     texts = []
     sections = everything.run(job, lambda name, text: texts.append((name, text)))
     assert [section.about for section in sections] == ["1", "2"]
-    assert texts == [("second", "begins, about 1 min left"), ("second", "works, about 1 min left")]
+    assert texts == [("second", "begins, about 0 min left"), ("second", "works, about 0 min left")]
     assert "A step" in (tmp_path / "out" / "report.html").read_text()
     (data / "more.txt").write_text("more")
     everything.run(job)
@@ -89,6 +96,26 @@ def test_a_step_is_measured_once_for_the_same_data(tmp_path, monkeypatch):
     (data / "more.txt").write_text("else")  # as long, from the same second
     everything.run(job)
     assert len(measured) == 6
+
+
+def test_a_step_depends_on_its_own_folders(tmp_path, monkeypatch):
+    measured = []
+
+    def step(job, say):
+        measured.append(say)
+        return [Section("A step", "citation", "")]
+
+    monkeypatch.setattr(everything, "STEPS", {"letor": step})
+    (tmp_path / "data" / "a" / "Fold1").mkdir(parents=True)
+    job = everything.Job(tmp_path / "data", True, tmp_path / "out")
+    everything.run(job)
+    (tmp_path / "data" / "b").mkdir()
+    (tmp_path / "data" / "b" / "labels.csv").write_text("path,class")
+    everything.run(job)
+    assert len(measured) == 1
+    (tmp_path / "data" / "a" / "Fold1" / "train.txt").write_text("1 qid:1 1:1")
+    everything.run(job)
+    assert len(measured) == 2
 
 
 def test_without_its_data_a_paper_says_so(tmp_path):
@@ -115,5 +142,27 @@ def test_what_is_left_follows_the_pace():
     pace.begin("letor", 100.0)
     assert pace.left(101.0) == pytest.approx(letor - 1 + rlr + car)
     pace.begin("rlr", 100.0 + 2 * letor)  # twice as slow as told
-    assert pace.left(100.0 + 2 * letor) == pytest.approx(2 * (rlr + car))
-    assert pace.left(1e6) == pytest.approx(2 * car)
+    slower = (2 * letor + pace.TRUST) / (letor + pace.TRUST)
+    assert 1 < slower < 2
+    assert pace.left(100.0 + 2 * letor) == pytest.approx(slower * (rlr + car))
+    assert pace.left(1e6) == pytest.approx(slower * car)
+
+
+@pytest.mark.slow
+def test_a_quick_report_has_every_paper(tmp_path):
+    out = tmp_path / "report"
+    shown = rankloom("bench", "all", "--quick", "--out", str(out))
+    assert shown.exit_code == 0, shown.output
+    text = (out / "report.md").read_text()
+    for title in ("Learning to rank on features", "Ranking logistic regression: generated", "its theorems, counted",
+                  "Content-aware ranking", "Imbalanced RankBoost", "Online learning to rank"):  # fmt: skip
+        assert title in text
+    assert "| Theorem 1: RLR, a shift for each query | 0 | 40 | yes |" in text
+    for name in (*online.METHODS, *cascade.METHODS, *margin.METHODS):
+        assert f"| {name} |" in text
+    page = Texts()
+    page.feed((out / "report.html").read_text())
+    figures = [file for section in STEP_FIGURES for file in section]
+    assert len(page.images) == len(figures)
+    again = rankloom("bench", "all", "--quick", "--out", str(out))
+    assert "left" not in again.stderr  # everything was kept

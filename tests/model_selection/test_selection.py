@@ -1,5 +1,7 @@
 """Comparing rankers over folds: what processes find is what one finds, and that is what a loop by hand finds."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -43,6 +45,19 @@ def test_processes_find_what_one_finds(folds):
         nu, found = by_hand(fold, "rlr")
         assert one.params["rlr"][number] == {"nu": nu}
         assert one.values["rlr"]["AP"][number].mean() == pytest.approx(found)
+
+
+def test_what_was_compared_is_kept_by_its_data(folds, tmp_path):
+    def kept():
+        return len([*tmp_path.rglob("output.pkl")])
+
+    first = compare_folds(folds, {"uniform": {}, "rlr": {"nu": 1.0}}, ("AP",), memory=str(tmp_path))
+    assert kept() == 2 * len(folds)
+    again = compare_folds(folds[:2], {"rlr": {"nu": 1.0}}, ("AP",), memory=str(tmp_path))
+    assert kept() == 2 * len(folds)
+    assert again.seconds["rlr"] == first.seconds["rlr"][:2]  # not measured again
+    compare_folds([replace(folds[0], train=folds[1].train)], {"uniform": {}}, ("AP",), memory=str(tmp_path))
+    assert kept() == 2 * len(folds) + 1
 
 
 def test_no_fold_is_an_error():

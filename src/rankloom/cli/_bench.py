@@ -26,7 +26,7 @@ def write_figures(report: Any, folder: str, document: str, plots: Plots) -> None
 def show(section: Section, as_json: bool, output: str | None) -> None:
     """Print what was found: findings as JSON lines, or all tables and where files were written."""
     if as_json:
-        for finding in section.findings:
+        for finding in (*section.findings, *section.details):
             emit(finding._asdict())
         return
     say(section.about)

@@ -7,6 +7,7 @@ import click
 from rankloom.cli.bench_all import everything
 from rankloom.cli.bench_car import car
 from rankloom.cli.bench_cascade import cascade
+from rankloom.cli.bench_letor import letor
 from rankloom.cli.bench_online import online
 from rankloom.cli.bench_rlr import rlr
 
@@ -21,5 +22,5 @@ def bench() -> None:
     """
 
 
-for command in (car, cascade, everything, online, rlr):
+for command in (car, cascade, everything, letor, online, rlr):
     bench.add_command(command)

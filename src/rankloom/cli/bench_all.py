@@ -12,11 +12,11 @@ from rankloom.cli._output import file_progress, say, say_written
 @click.command("all")
 @click.option("--data", type=click.Path(file_okay=False, exists=True), help="Folders of data; generated data without.")
 @click.option("--out", "-o", type=click.Path(file_okay=False), required=True, help="Where the report is written.")
-@click.option("--quick", is_flag=True, help="Little of everything, mostly generated: a minute or two.")
+@click.option("--quick", is_flag=True, help="Little of everything, mostly generated: half a minute.")
 def everything(data: str | None, out: str, quick: bool) -> None:
     """Measure all papers and write one report, as Markdown and as one HTML file.
 
-    What was measured with the same data is not measured again; killed, it goes on where it was.
+    What was measured with the same data is not measured again; killed, it goes on with the part it was in.
 
     \b
     Example:

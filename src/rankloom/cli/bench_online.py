@@ -50,7 +50,7 @@ def online(
     from rankloom.experiments.labeled import load_unlabeled
     from rankloom.experiments.papers import online as paper
     from rankloom.experiments.papers.online_plots import FIGURES
-    from rankloom.experiments.papers.sections import online_section
+    from rankloom.experiments.papers.online_section import online_section
 
     labeled = paper.generated(seed) if data is None else _labeled(data, labels, preset, cache)
     source = None if others is None else load_unlabeled(others, others, labeled.vectors)

@@ -12,7 +12,8 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Memory, Parallel, delayed
+from sklearn.utils.validation import check_memory
 
 from rankloom.core import FloatArray, RankingData
 from rankloom.datasets import load
@@ -189,6 +190,7 @@ def compare_folds(
     policy: str | Policy = "trec",
     *,
     n_jobs: int = 1,
+    memory: str | Memory | None = None,
     progress: Callable[[str], None] = lambda step: None,
 ) -> FoldResults:
     """Fit rankers on each fold, choose their parameters on its validation part by the first metric, and test them.
@@ -199,16 +201,18 @@ def compare_folds(
     rankers : fixed parameters by short name (`{"rlr": {}, "ranksvm": {"nu": 1.0}}`); the rest of `GRIDS` is searched.
     metrics, policy : what is measured.
     n_jobs : processes; each does a ranker on a fold.
+    memory : a folder, or joblib's memory of one, where each of these is kept by its data and parameters.
     progress : called with a text before each fit, or when it is handed to a process.
     """
     results = FoldResults(tuple(metrics))
+    tested_once = check_memory(memory).cache(_tested)
 
     def tasks() -> Iterator[Any]:
         for fold in folds:
             results.n_queries.append(len(np.unique(fold.test.qid)))
             for name, fixed in rankers.items():
                 progress(f"{fold.name}: {name}")
-                yield delayed(_tested)(fold, name, fixed, tuple(metrics), policy)
+                yield delayed(tested_once)(fold, name, dict(fixed), tuple(metrics), policy)
 
     for name, tested in zip(cycle(rankers), Parallel(n_jobs=n_jobs, return_as="generator")(tasks()), strict=False):
         results.seconds.setdefault(name, []).append(tested.seconds)

@@ -3,9 +3,10 @@
 They know rankers, concepts and labeled collections, and nothing of the command line.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
-__all__ = ["Finding"]
+__all__ = ["Finding", "unavailable"]
 
 
 class Finding(NamedTuple):
@@ -15,3 +16,16 @@ class Finding(NamedTuple):
     found: float
     paper: float | None
     holds: bool | None = None
+
+
+def unavailable(rankers: Iterable[str]) -> dict[str, str]:
+    """The rankers whose packages are not installed, by short name, and what to install."""
+    from rankloom.rankers import make_ranker
+
+    missing = {}
+    for name in rankers:
+        try:
+            make_ranker(name).fit([[0.0], [1.0]], [0, 1])
+        except ImportError as error:
+            missing[name] = str(error)
+    return missing

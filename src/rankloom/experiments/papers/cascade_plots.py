@@ -43,8 +43,9 @@ def plot_concepts(report: CascadeReport, path: str | os.PathLike[str], metric: s
             values.append(float(np.interp(cost, costs, curve)))
         bars.bar(np.arange(len(names)) + offset, values, 0.27, label=method, color=_COLORS[method])
     bars.set_xticks(np.arange(len(names)), names, rotation=40, ha="right")
-    bars.set(ylabel=metric, title=f"At {cost:.1f} features an item")
-    bars.legend(frameon=False)
+    bars.set_title(f"At {cost:.1f} features an item", loc="left")
+    bars.set(ylabel=metric)
+    bars.legend(frameon=False, ncols=len(METHODS), loc="lower right", bbox_to_anchor=(1.0, 1.0))
     shown = names[:: max(1, len(names) // 4)][:4]
     panels = np.atleast_1d(below.subplots(1, len(shown), sharey=True))
     for panel, name in zip(panels, shown, strict=True):

@@ -14,10 +14,11 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Memory, Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_memory
 from threadpoolctl import threadpool_limits
 
 from rankloom.core import FloatArray, IntArray, RankingData
@@ -84,6 +85,7 @@ def run(
     n_validation: int = 50,
     n_queries: int | None = 400,
     n_jobs: int = 1,
+    memory: str | Memory | None = None,
     random_state: Any = 0,
     progress: Callable[[str], None] = lambda step: None,
 ) -> CarReport:
@@ -99,6 +101,7 @@ def run(
     n_validation : queries of each validation part.
     n_queries : at most so many queries in all, drawn at random; None takes all.
     n_jobs : processes; each does a run of a task.
+    memory : a folder, or joblib's memory of one, where each run is kept by what it depends on.
     random_state : seed.
     progress : called with a text before the first run and after each.
     """
@@ -106,7 +109,8 @@ def run(
     counts = _QueryCounts(tuple(n_train), n_validation, n_queries)
     with threadpool_limits(1):  # as below
         small = {name: principal_components(rows) for name, rows in vectors.items()}
-    work = (delayed(_run_task)(source, vectors, small, task, int(seed), counts) for task, seed in product(tasks, seeds))
+    once = check_memory(memory).cache(_run_task)
+    work = (delayed(once)(source, vectors, small, task, int(seed), counts) for task, seed in product(tasks, seeds))
     raw: dict[Setting, list[_Tested]] = {}
     progress("run 1")
     for number, tested in enumerate(Parallel(n_jobs=n_jobs, return_as="generator")(work), 2):

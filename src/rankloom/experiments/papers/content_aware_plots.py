@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import numpy as np
 
@@ -34,27 +35,43 @@ def _of_size(report: CarReport, n_train: int | None) -> list[Setting]:
     return [setting for setting in report.settings if setting.n_train == size]
 
 
+def _panels(settings: list[Setting]) -> tuple[Any, list[Any]]:
+    """A figure with a panel for each task and graph, at most two beside each other: one task a row."""
+    columns = min(2, len(settings))
+    rows = -(-len(settings) // columns)
+    figure, axes = load_pyplot().subplots(rows, columns, figsize=(5.2 * columns, 3.6 * rows), layout="constrained")
+    panels = [*np.ravel(axes)]
+    for panel in panels[len(settings) :]:
+        panel.remove()
+    for panel, setting in zip(panels, settings, strict=False):
+        panel.set(title=f"{setting.task}, {setting.graph} graph")
+    return figure, panels[: len(settings)]
+
+
+def _legend(figure: Any, panel: Any) -> None:
+    """What the lines of all panels are, below them."""
+    figure.legend(*panel.get_legend_handles_labels(), frameon=False, fontsize=9, ncols=5, loc="outside lower center")
+
+
 def plot_curves(report: CarReport, path: str | os.PathLike[str], n_train: int | None = None) -> None:
     """Draw nDCG@1 to 20 of the methods, a panel per task and graph: the paper's figure 3."""
     settings = _of_size(report, n_train)
-    figure, axes = load_pyplot().subplots(1, len(settings), figsize=(4.2 * len(settings), 4.4), layout="constrained")
-    for panel, setting in zip(np.ravel(axes), settings, strict=True):
+    figure, panels = _panels(settings)
+    for panel, setting in zip(panels, settings, strict=True):
         for method in _SHOWN:
             panel.plot(DEPTHS, report.settings[setting].mean(method), label=method, **_style(method))
-        panel.set(
-            title=f"{setting.task}, {setting.graph} graph", xlabel="k", ylabel="nDCG@k", xticks=[1, 5, 10, 15, 20]
-        )
-    np.ravel(axes)[0].legend(frameon=False, fontsize=8)
-    finish(figure, axes, path)
+        panel.set(xlabel="k", ylabel="nDCG@k", xticks=[1, 5, 10, 15, 20])
+    _legend(figure, panels[0])
+    finish(figure, panels, path)
 
 
 def plot_best(report: CarReport, path: str | os.PathLike[str], n_train: int | None = None) -> None:
     """Draw for how many queries each of the paper's methods is better than all others: figure 4."""
     settings = _of_size(report, n_train)
-    figure, axes = load_pyplot().subplots(1, len(settings), figsize=(4.2 * len(settings), 4), layout="constrained")
+    figure, panels = _panels(settings)
     width = 0.8 / len(PAPER_METHODS)
     hatches = {"RankSVM": "//", "ListNet": ""}
-    for panel, setting in zip(np.ravel(axes), settings, strict=True):
+    for panel, setting in zip(panels, settings, strict=True):
         counts = report.settings[setting].best_counts()
         for number, method in enumerate(PAPER_METHODS):
             positions = np.arange(len(BEST_DEPTHS)) + (number - (len(PAPER_METHODS) - 1) / 2) * width
@@ -62,11 +79,9 @@ def plot_best(report: CarReport, path: str | os.PathLike[str], n_train: int | No
             color = _style(method)["color"]
             panel.bar(positions, counts[method], width, label=method, color=color, hatch=hatch, edgecolor="white")
         panel.set_xticks(range(len(BEST_DEPTHS)), [f"@{depth}" for depth in BEST_DEPTHS])
-        panel.set(
-            title=f"{setting.task}, {setting.graph} graph", xlabel="nDCG", ylabel="queries where it is best alone"
-        )
-    np.ravel(axes)[0].legend(frameon=False, fontsize=8)
-    finish(figure, axes, path)
+        panel.set(xlabel="nDCG", ylabel="queries where it is best alone")
+    _legend(figure, panels[0])
+    finish(figure, panels, path)
 
 
 def plot_gamma(report: CarReport, path: str | os.PathLike[str], n_train: int | None = None) -> None:
@@ -83,7 +98,7 @@ def plot_gamma(report: CarReport, path: str | os.PathLike[str], n_train: int | N
     for setting in settings:
         curve = np.array([values[:, 9].mean() for values in report.settings[setting].by_gamma.values()])
         color = "#c8553d" if setting.graph == "semantic" else "0.45"
-        line = "-" if setting.task == "words" else "--"
+        line = {"words": "-", "captions": "--"}.get(setting.task, ":")
         label = f"{setting.task}, {setting.graph} graph"
         right.plot(range(len(curve)), curve - curve[0], line, color=color, marker="o", label=label)
     right.set_xticks(range(len(by_gamma)), [f"{gamma:g}" for gamma in by_gamma])

@@ -36,6 +36,7 @@ PAPER: dict[str, Any] = {
     "queries": 594,
     "pairs": 137348,
 }
+NOTABLE = 0.01  # gains below this share are none
 DEPTHS = tuple(range(1, 21))
 TABLE_DEPTHS = (1, 5, 10, 20)
 BEST_DEPTHS = (1, 5, 10, 15, 20)
@@ -201,7 +202,7 @@ def findings(report: CarReport) -> list[Finding]:
                 if published is not None:
                     paper = published[depth][method] / published[depth]["ListNet"] - 1.0
                 gain = float(measured.mean(method)[depth - 1]) / base - 1.0 if base else 0.0
-                holds = None if paper is None else gain * paper > 0
+                holds = None if paper is None or abs(paper) < NOTABLE else bool(gain * np.sign(paper) >= NOTABLE)
                 rows.append(Finding(f"{setting}: gain of {method} over ListNet, nDCG@{depth}", gain, paper, holds))
         counts = measured.best_counts()
         share = counts["CAR"][BEST_DEPTHS.index(10)] / len(measured.queries)

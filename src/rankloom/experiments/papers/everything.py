@@ -11,6 +11,9 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from joblib import Memory
+
+from rankloom import __version__
 from rankloom._io import atomic_write
 from rankloom.descriptors import CLASSICAL, PRESETS
 from rankloom.experiments.labeled import LabeledCollection, load_labeled, load_unlabeled
@@ -24,14 +27,17 @@ from rankloom.experiments.papers import (
     margin,
     online,
     online_plots,
+    online_section,
     sections,
+    unavailable,
 )
 from rankloom.experiments.papers.cascade_concepts import concepts_of
 from rankloom.experiments.papers.flickr8k import read_flickr8k, visual_vectors
 from rankloom.experiments.papers.margin_captions import IMAGES, TABLE, captioned
 from rankloom.experiments.papers.margin_films import filmed
 from rankloom.experiments.papers.report import Figures, Section, html, markdown
-from rankloom.model_selection.selection import Fold, compare_folds, query_folds, read_folds
+from rankloom.experiments.plots import load_pyplot
+from rankloom.model_selection.selection import Fold, query_folds, read_folds
 
 TITLE = "Four papers, measured again"
 INTRO = (
@@ -39,12 +45,10 @@ INTRO = (
     "stand in their place, so that shapes can be compared and not digits; each section says which."
 )
 MACHINES = 15  # of each descriptor: 210 for a concept, where the paper has 200
+PROMISES = 12  # generated concepts
+JUDGED = "crowdflower_judgments.tsv"
 QUERIES = 50  # words of captions
 Say = Callable[[str], None]
-_RANKERS = (
-    "uniform", "best", "nb", "lr", "rlr", "frlr", "ranksvm", "rankboost", "listnet", "ranknet", "coordascent",
-    "opr", "opar1", "opar2", "ogdr", "arow", "lambdamart",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -60,8 +64,10 @@ class Job:
     out: Path
 
     def folders(self, *files: str) -> list[Path]:
-        """The folders of the data that have all of these."""
-        inside = [] if self.data is None else sorted(path for path in self.data.iterdir() if path.is_dir())
+        """The folders of the data that have all of these, or the data themselves."""
+        inside = (
+            [] if self.data is None else [self.data, *sorted(path for path in self.data.iterdir() if path.is_dir())]
+        )
         return [folder for folder in inside if all((folder / file).exists() for file in files)]
 
     def captioned(self, *files: str) -> Path | None:
@@ -79,6 +85,11 @@ class Job:
     def photos(self) -> Path:
         """Where the collection of captioned pictures is kept."""
         return self.out / "captioned.rankloom"
+
+    @property
+    def memory(self) -> Memory:
+        """Where parts of steps are kept, each by the data and parameters it depends on."""
+        return Memory(self.out / "kept" / __version__, verbose=0)
 
     def draw(self, step: str, report: Any, figures: Mapping[str, tuple[Any, str]]) -> Figures:
         """Write the figures of a step; their files, relative to the report."""
@@ -98,16 +109,17 @@ def letor(job: Job, say: Say) -> list[Section]:
     from rankloom.datasets import make_ranking
 
     if job.quick or not (folders := job.folders("Fold1")):
-        return [_letor([*query_folds(make_ranking(40, 30, random_state=0))], "generated folds", job, say)]
-    return [_letor(read_folds(folder), f"the folds of {folder.name}, by LETOR's evaluation", job, say)
-            for folder in folders]  # fmt: skip
+        return [_letor([*query_folds(make_ranking(40, 30, random_state=0))], "generated", job, say)]
+    return [_letor(read_folds(folder), folder.name, job, say) for folder in folders]
 
 
-def _letor(folds: list[Fold], about: str, job: Job, say: Say) -> Section:
-    names = ("uniform", "rlr", "ranksvm", "opar1") if job.quick else _RANKERS
-    results = compare_folds(folds, {name: {} for name in names}, sections.LETOR_METRICS, "letor4",
-                            n_jobs=1 if job.quick else 2, progress=say)  # fmt: skip
-    return sections.letor_section(results, letor4.published_for(folds), about)
+def _letor(folds: list[Fold], title: str, job: Job, say: Say) -> Section:
+    wanted = ("uniform", "rlr", "ranksvm", "opar1") if job.quick else letor4.RANKERS
+    missing = unavailable(wanted)
+    names = [name for name in wanted if name not in missing]
+    n_jobs = 1 if job.quick else 2
+    results = letor4.run(folds, names, n_jobs=n_jobs, memory=job.memory, progress=say)
+    return sections.letor_section(folds, results, missing, title)
 
 
 def rlr(job: Job, say: Say) -> list[Section]:
@@ -117,42 +129,58 @@ def rlr(job: Job, say: Say) -> list[Section]:
         data = margin.generated(6, 300) if job.quick else margin.generated()
     else:
         data = captioned(folder, job.photos(), n_queries=QUERIES, preset="full", progress=_telling(say))
-    parts = [sections.margin_section(margin.run(data, progress=say))]
+    once = job.memory.cache(margin.run, ignore=["progress"])
+    parts = [sections.margin_section(once(data, progress=say))]
     if not job.quick:
         films = filmed(job.out / "films", progress=_telling(say))
-        parts.append(sections.margin_section(margin.run(films, progress=say)))
-    return parts
+        parts.append(sections.margin_section(once(films, progress=say)))
+    return [*parts, sections.theory_section(40 if job.quick else 400)]
 
 
 def car(job: Job, say: Say) -> list[Section]:
     """Content-aware ranking; needs captions that were judged."""
-    folder = job.captioned("crowdflower_judgments.tsv")
+    folder = job.captioned(JUDGED)
     if folder is None:
         about = "Not measured: this needs Flickr8k with its judgements."
         return [Section("Content-aware ranking", content_aware_report.CITATION, about)]
     source = read_flickr8k(folder)
     vectors = visual_vectors(source, job.out / "flickr8k-vectors", progress=say)
     small: dict[str, Any] = {"n_runs": 1, "n_train": (25,), "n_validation": 20, "n_queries": 100}
-    report = content_aware.run(source, vectors, progress=say, **(small if job.quick else {"n_jobs": 2}))
+    memory = job.memory
+    report = content_aware.run(source, vectors, memory=memory, progress=say, **(small if job.quick else {"n_jobs": 2}))
     if not job.quick:
         tasks, sizes = (content_aware.SELECTED,), (50,)
-        many = content_aware.run(source, vectors, tasks=tasks, n_train=sizes, n_jobs=2, progress=say)
+        many = content_aware.run(source, vectors, tasks=tasks, n_train=sizes, n_jobs=2, memory=memory, progress=say)
         report.settings.update(many.settings)
     return [sections.car_section(report, job.draw("car", report, content_aware_plots.FIGURES))]
 
 
 def boosting(job: Job, say: Say) -> list[Section]:
     """Imbalanced RankBoost and soft cascades."""
-    data = job.labeled(say)
+    data, promise = job.labeled(say), None
     if data is None:
-        n_concepts, n_items, n_models = (3, 6_000, 60) if job.quick else (20, 30_000, 200)
+        n_concepts, n_items, n_models = (2, 3_000, 40) if job.quick else (20, 30_000, 200)
         concepts = cascade.generated_concepts(n_concepts, n_items, n_models, random_state=0)
+        sizes = {"n_rounds": 25, "regularizers": 1} if job.quick else {}
+        report = cascade.run(concepts, **sizes, progress=say)
         what = "generated concepts of weak detectors"
     else:
-        concepts = concepts_of(data, 20, machines=MACHINES, n_jobs=-1, random_state=0, progress=_telling(say))
+        report = job.memory.cache(_boosted, ignore=["say"])(data, MACHINES, say)
+        promise = job.memory.cache(_promised, ignore=["say"])(PROMISES, say)
         what = f"20 classes of {len(data):,} pictures, {MACHINES * len(CLASSICAL)} bagged machines each"
-    report = cascade.run(concepts, n_rounds=40 if job.quick else 100, progress=say)
-    return [sections.cascade_section(report, what, job.draw("cascade", report, cascade_plots.FIGURES))]
+    figures = job.draw("cascade", report, cascade_plots.FIGURES)
+    return [sections.cascade_section(report, what, figures, promise)]
+
+
+def _boosted(data: LabeledCollection, machines: int, say: Say) -> cascade.CascadeReport:
+    """20 classes as concepts, learned and boosted."""
+    concepts = concepts_of(data, 20, machines=machines, n_jobs=-1, random_state=0, progress=_telling(say))
+    return cascade.run(concepts, n_rounds=100, progress=say)
+
+
+def _promised(n_concepts: int, say: Say) -> cascade.Promise:
+    """Whether soft cascades keep their budget, where there are enough rows to place cut-offs on some of their own."""
+    return cascade.promise(cascade.generated_concepts(n_concepts, work=False, random_state=1), progress=say)
 
 
 def online_36(job: Job, say: Say) -> list[Section]:
@@ -161,22 +189,29 @@ def online_36(job: Job, say: Say) -> list[Section]:
 
 
 def online_semantic(job: Job, say: Say) -> list[Section]:
-    """The same with the semantic descriptor, which the paper did not have."""
-    section = _online(job, say, "online-semantic", (*PRESETS["paper36"], "semantic"))
-    return [replace(section, title=f"{section.title}, with the semantic descriptor")]
+    """The same with the semantic descriptor, which the paper did not have; needs pictures."""
+    title = f"{online_section.ONLINE}, with the semantic descriptor"
+    if job.quick or not job.folders("labels.csv"):
+        return [Section(title, online.CITATION, "Not measured: this needs a folder of pictures with classes.")]
+    return [replace(_online(job, say, "online-semantic", (*PRESETS["paper36"], "semantic")), title=title)]
 
 
 def _online(job: Job, say: Say, step: str, descriptors: Sequence[str]) -> Section:
     data = job.labeled(say)
-    chosen = online.generated() if data is None else data.only(descriptors)
+    chosen = online.generated(n=200 if job.quick else 600) if data is None else data.only(descriptors)
     others = None
     if data is not None and (folder := job.captioned()) is not None:
         others = load_unlabeled(folder / IMAGES, job.photos(), descriptors, progress=_telling(say))
     report = online.run(
-        chosen, online.QUICK if job.quick else None, others=others, n_jobs=1 if job.quick else 2, progress=say
+        chosen,
+        online.QUICK if job.quick else None,
+        others=others,
+        n_jobs=1 if job.quick else 2,
+        memory=job.memory,
+        progress=say,
     )
     what = "generated classes" if data is None else "classes of photographs"
-    return sections.online_section(report, what, job.draw(step, report, online_plots.FIGURES))
+    return online_section.online_section(report, what, job.draw(step, report, online_plots.FIGURES))
 
 
 STEPS: dict[str, Callable[[Job, Say], list[Section]]] = {
@@ -189,8 +224,21 @@ STEPS: dict[str, Callable[[Job, Say], list[Section]]] = {
 }
 
 
+# The folders that a step depends on; a step that is not named depends on all of them.
+NEEDS: dict[str, Callable[[Job], list[Path]]] = {
+    "letor": lambda job: job.folders("Fold1"),
+    "rlr": lambda job: job.folders(TABLE, IMAGES)[:1],
+    "car": lambda job: job.folders(TABLE, IMAGES, JUDGED)[:1],
+    "cascade": lambda job: job.folders("labels.csv")[:1],
+    "online": lambda job: [*job.folders("labels.csv")[:1], *job.folders(TABLE, IMAGES)[:1]],
+    "online-semantic": lambda job: [*job.folders("labels.csv")[:1], *job.folders(TABLE, IMAGES)[:1]],
+}
+
 # About what each step takes on two cores: how much is left can be told before anything was measured.
-MINUTES = {"letor": 4.0, "rlr": 4.0, "car": 20.0, "cascade": 7.0, "online": 20.0, "online-semantic": 22.0}
+MINUTES = {"letor": 3.0, "rlr": 6.0, "car": 16.0, "cascade": 5.0, "online": 14.0, "online-semantic": 15.0}
+
+
+QUICK = 0.01  # of these, where little is enough
 
 
 class Pace:
@@ -199,10 +247,14 @@ class Pace:
     Parameters
     ----------
     steps : those that are to be measured.
+    share : of `MINUTES` that they are expected to take.
     """
 
-    def __init__(self, steps: Sequence[str]):
-        self._left = {name: MINUTES.get(name, 1.0) for name in steps}
+    TRUST = 10.0  # minutes that `MINUTES` count as if they had been measured: a step of which much was kept is short
+
+    def __init__(self, steps: Sequence[str], share: float = 1.0):
+        self._left = {name: share * MINUTES.get(name, 1.0) for name in steps}
+        self._trust = share * self.TRUST
         self._expected = self._taken = self._began = 0.0
         self._step = ""
 
@@ -215,7 +267,7 @@ class Pace:
 
     def left(self, now: float) -> float:
         """How many minutes are left, at the pace of the steps that have ended."""
-        pace = self._taken / self._expected if self._expected else 1.0
+        pace = (self._taken + self._trust) / (self._expected + self._trust)
         current = pace * self._left.get(self._step, 0.0)
         later = sum(minutes for name, minutes in self._left.items() if name != self._step)
         return max(0.0, current - (now - self._began)) + pace * later
@@ -224,7 +276,7 @@ class Pace:
 def run(job: Job, progress: Callable[[str, str], None] = lambda step, text: None) -> list[Section]:
     """Measure what is not there yet, and write the report.
 
-    A step that was measured with the same data is read; killed, a run goes on with the step it was in.
+    A step that was measured with the same data is read; killed, a run goes on with the part of the step it was in.
 
     Parameters
     ----------
@@ -232,10 +284,11 @@ def run(job: Job, progress: Callable[[str, str], None] = lambda step, text: None
     progress : called with the name of a step and a text.
     """
     job.out.mkdir(parents=True, exist_ok=True)
-    data = fingerprint(job.data)
-    kept = {name: (job.out / f"{name}.json", f"{name} {job.quick} {data}") for name in STEPS}
+    load_pyplot()  # what is missing is said before an hour has passed
+    digests: dict[Path, str] = {}
+    kept = {name: (job.out / f"{name}.json", _key(name, job, digests)) for name in STEPS}
     known = {name: found for name, (path, key) in kept.items() if (found := _read(path, key)) is not None}
-    pace = Pace([name for name in STEPS if name not in known])
+    pace = Pace([name for name in STEPS if name not in known], QUICK if job.quick else 1.0)
     parts: list[Section] = []
     for name, step in STEPS.items():
         if name not in known:
@@ -268,7 +321,16 @@ def _read(path: Path, key: str) -> list[Section] | None:
         return None
 
 
-def fingerprint(data: Path | None) -> str:
+def _key(step: str, job: Job, digests: dict[Path, str]) -> str:
+    """What a step depends on: the program, how much is measured, and the contents of its folders of data."""
+    needed = NEEDS[step](job) if step in NEEDS else [job.data] if job.data is not None else []
+    for folder in needed:
+        if folder not in digests:
+            digests[folder] = fingerprint(folder)
+    return " ".join([step, __version__, str(job.quick), *(digests[folder] for folder in needed)])
+
+
+def fingerprint(data: Path) -> str:
     """What tells data apart: the names and the contents of all files."""
     digest = hashlib.sha256()
     for path in _files(data):
@@ -277,9 +339,7 @@ def fingerprint(data: Path | None) -> str:
     return digest.hexdigest()[:16]
 
 
-def _files(data: Path | None) -> Iterator[str]:
-    if data is None:
-        return
+def _files(data: Path) -> Iterator[str]:
     for folder, folders, names in os.walk(data):
         folders.sort()
         yield from (os.path.join(folder, name) for name in sorted(names))

@@ -11,7 +11,7 @@ import hashlib
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -53,6 +53,10 @@ class Flickr8k:
     def terms(self) -> list[dict[int, list[str]]]:
         """The terms of each caption."""
         return [{number: terms(text) for number, text in of_image.items()} for of_image in self.captions]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the terms, so that what is kept by its arguments does not depend on whether they were asked for."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,8 @@ import os
 
 import numpy as np
 
-from rankloom.experiments.papers.online import PLACES, TABLE_2, OnlineReport
+from rankloom.experiments.papers.online import FIGURE_1, TABLE_2, OnlineReport
+from rankloom.experiments.papers.online_large import PLACES
 from rankloom.experiments.plots import finish, load_pyplot
 
 
@@ -23,7 +24,7 @@ def plot_table(report: OnlineReport, path: str | os.PathLike[str]) -> None:
     axes.set_yticks(places, names)
     axes.invert_yaxis()
     axes.set(xlabel="MAP")
-    axes.legend(frameon=False)
+    axes.legend(frameon=False, ncols=2, loc="lower right", bbox_to_anchor=(1.0, 1.0))
     finish(figure, [axes], path)
 
 
@@ -33,8 +34,10 @@ def plot_costs(report: OnlineReport, path: str | os.PathLike[str]) -> None:
     figure, axes = pyplot.subplots(figsize=(8, 4.6), layout="constrained")
     for color, (name, costs) in zip(pyplot.get_cmap("tab20").colors, report.costs.items(), strict=False):
         axes.plot([*costs], [*costs.values()], marker="o", markersize=3, color=color, label=name)
+    for name, (instances, seconds) in FIGURE_1.items():
+        axes.plot(instances, seconds, "D", color="0.3", markersize=5, label=f"{name} (paper)")
     axes.set(xlabel="instances", ylabel="CPU seconds of a fit", xscale="log", yscale="log")
-    axes.legend(frameon=False, fontsize=7, ncols=2)
+    axes.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
     finish(figure, [axes], path)
 
 
@@ -42,11 +45,11 @@ def plot_large(report: OnlineReport, path: str | os.PathLike[str]) -> None:
     """Draw the precision of the first results among distractors: figure 2."""
     pyplot = load_pyplot()
     figure, axes = pyplot.subplots(figsize=(8, 4.6), layout="constrained")
-    for color, (name, quality) in zip(pyplot.get_cmap("tab20").colors, report.large.items(), strict=False):
+    for color, (name, quality) in zip(pyplot.get_cmap("tab20").colors, report.large_means().items(), strict=False):
         axes.plot(PLACES, [quality[f"P@{k}"] for k in PLACES], marker="o", markersize=3, color=color, label=name)
     title = f"among {report.n_distractors:,} distractors, mixed of {report.distractors_of}"
     axes.set(xlabel="results", ylabel="precision", title=title)
-    axes.legend(frameon=False, fontsize=7, ncols=2)
+    axes.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
     finish(figure, [axes], path)
 
 
@@ -73,7 +76,10 @@ def plot_progress(report: OnlineReport, path: str | os.PathLike[str]) -> None:
 
 FIGURES = {
     "map.png": (plot_table, "MAP (table 2)"),
-    "cost-by-instances.png": (plot_costs, "cost of a fit by instances (figure 1)"),
+    "cost-by-instances.png": (
+        plot_costs,
+        "cost of a fit by instances (figure 1); of the paper's, its text has two numbers",
+    ),
     "among-distractors.png": (plot_large, "precision among distractors (figure 2)"),
     "progressive.png": (plot_progress, "learning while queries arrive (figures 3 and 4)"),
 }

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rankloom.experiments.papers import Finding, cascade, content_aware_report, letor4, margin, online
-from rankloom.experiments.papers.report import Figures, Section, Table
-from rankloom.model_selection.selection import FoldResults
+import numpy as np
 
-LETOR_METRICS = ("AP", "nDCG@10", "MeanNDCG")
+from rankloom.experiments.papers import Finding, cascade, content_aware_report, letor4, margin, margin_theory
+from rankloom.experiments.papers.report import Figures, Section, Table, reasons
+from rankloom.model_selection.selection import Fold, FoldResults
 
 
-def letor_section(results: FoldResults, published: Mapping[str, Mapping[str, float]], about: str) -> Section:
-    """Rankers on the folds of a LETOR collection, and paired tests of the best one against the others."""
-    rows = [(name, *(f"{results.mean(name, metric):.4f}" for metric in LETOR_METRICS)) for name in results.values]
+def letor_section(folds: Sequence[Fold], results: FoldResults, missing: Mapping[str, str], title: str) -> Section:
+    """Rankers on the folds of a LETOR collection, published ones, and paired tests of the best one against the others.
+
+    Parameters
+    ----------
+    folds, results : the data, and what was measured.
+    missing : rankers that were not measured, and why.
+    title : the name of the collection.
+    """
+    published = letor4.published_for(folds)
+    rows = [(name, *(f"{results.mean(name, metric):.4f}" for metric in letor4.METRICS)) for name in results.values]
     rows += [
-        (f"{name} (published)", *(f"{values[metric]:.4f}" if metric in values else "" for metric in LETOR_METRICS))
+        (f"{name} (published)", *(f"{values[metric]:.4f}" if metric in values else "" for metric in letor4.METRICS))
         for name, values in published.items()
     ]
     best = max(results.values, key=lambda name: results.mean(name, "AP"))
@@ -23,14 +31,26 @@ def letor_section(results: FoldResults, published: Mapping[str, Mapping[str, flo
         (other, f"{difference:+.4f}", f"{p:.3f}")
         for other, (difference, p) in results.comparison("AP").against(best).items()
     )
+    findings = letor4.findings(results, published)
+    headline = [(f"{title}: {one.what}", f"{one.paper:.4f}", f"{one.found:.4f}", "") for one in findings]
+    if published:
+        top = max(published, key=lambda name: published[name]["AP"])
+        ours = f"{results.mean(best, 'AP'):.4f} ({best})"
+        headline[-1] = (f"{title}: the best MAP", f"{published[top]['AP']:.4f} ({top})", "", ours)
+    n_queries, n_features = sum(results.n_queries), folds[0].test.X.shape[1]
     return Section(
-        "Learning to rank on features: LETOR",
+        f"Learning to rank on features: {title}",
         letor4.CITATION,
-        f"Data: {about}. Parameters are chosen on validation queries.",
-        tables=(
-            Table("Means of the test parts", ("ranker", *LETOR_METRICS), tuple(rows)),
-            Table(f"Others less {best}, AP", ("ranker", "difference", "p (Holm)"), tests),
+        f"Data: {len(folds)} folds, {n_queries:,} queries, {n_features} features, by LETOR's evaluation. Parameters "
+        "are chosen on validation queries. Published values of single queries are not available, so nothing can be "
+        f"tested against these; {letor4.NOISE:g} MAP is noise here.",
+        tuple(findings),
+        (
+            Table("Means of the test parts", ("ranker", *letor4.METRICS), tuple(rows)),
+            Table(f"Others less {best}, AP", ("ranker", "difference", "p (Holm)"), tests, folded=True),
         ),
+        remarks=tuple(f"{name} was not measured: {why}." for name, why in missing.items()),
+        headline=tuple(headline),
     )
 
 
@@ -56,14 +76,76 @@ def margin_section(report: margin.MarginReport) -> Section:
     missing = {finding.what for finding in findings if finding.holds is False}
     remarks = tuple(why for what, why in _WHY_NOT.items() if what in missing)
     title = f"Ranking logistic regression: {report.name}"
-    return Section(title, margin.CITATION, about, tuple(findings), tuple(tables), remarks=remarks)
+    return Section(
+        title,
+        margin.CITATION,
+        about,
+        tuple(findings),
+        tuple(tables),
+        remarks=remarks,
+        headline=_margin_headline(report),
+    )
+
+
+def _margin_headline(report: margin.MarginReport) -> tuple[tuple[str, str, str, str], ...]:
+    """TestAP of LR and RLR, beside the best of all methods, and how much faster RLR is."""
+    paper = {name: sum(rows[name][1] for rows in margin.TABLE_1.values()) / 3 for name in margin.TABLE_1["t05"]}
+    mine = {name: result.row()[1] for name, result in report.per_query.items()}
+    ways = {"": mine, ", pooled": {name: result.row()[1] for name, result in report.pooled.items()}}
+    best, how = max(
+        ((name, how) for how, found in ways.items() for name in found), key=lambda pair: ways[pair[1]][pair[0]]
+    )
+    seconds = {name: result.seconds for name, result in report.per_query.items()}
+    named = [", ".join(f"{values[name]:.3f}" for name in ("LR", "RLR", "F-RLR")) for values in (paper, mine)]
+    faster = f"{seconds['F-RLR'] / seconds['RLR']:.2f}"
+    return (
+        (f"{report.name}: TestAP of LR, RLR, F-RLR", named[0], named[1], f"{ways[how][best]:.3f} ({best}{how})"),
+        (f"{report.name}: time of F-RLR / RLR", f"{margin.SPEEDUP:g}", faster, ""),
+    )
+
+
+def theory_section(problems: int = 400) -> Section:
+    """The two theorems of the margin framework, counted."""
+    counted = {"Theorem 1": margin_theory.theorem_1(problems), "Theorem 2": margin_theory.theorem_2()}
+    rows = tuple(
+        (
+            f"{theorem}: {one.what}",
+            f"{one.failed:,}",
+            f"{one.tried:,}",
+            "" if not one.claimed else _yes(one.failed == 0),
+        )
+        for theorem, counts in counted.items()
+        for one in counts
+    )
+    return Section(
+        "Ranking logistic regression: its theorems, counted",
+        margin.CITATION,
+        "Theorem 1: a feature that orders every pair of each of two queries must not get a weight against it. Theorem "
+        "2: the loss of a pair is at most the sum of the losses of its rows, which makes eq. 4 an upper bound. Random "
+        "problems and random scores.",
+        tables=(Table("Counterexamples", ("statement", "failed", "of", "holds"), rows),),
+        remarks=(
+            "As printed, with one shift for all queries, Theorem 1 is false for RLR: its proof takes separation within "
+            "each query for separation of all rows. With a shift for each query it holds (A2 in docs/papers.md).",
+            "Theorem 2's condition, called very general, fails for the exponential loss of boosting and for the "
+            "squared hinge (A5).",
+        ),
+    )
+
+
+def _yes(holds: bool) -> str:
+    return "yes" if holds else "no"
 
 
 # Why a conclusion of the paper may not appear.
 _WHY_NOT = {
     "RLR - LR, TestAP": (
-        "RLR below LR: the loss of RLR counts every pair of a query alike, and over all pairs the two are equal; AP "
-        "looks at the first results, to which LR gives more weight where few items are relevant."
+        "RLR below LR: the loss of RLR counts every pair of a query alike; AP looks at the first results, to which LR "
+        "gives more weight where few items are relevant."
+    ),
+    "F-RLR - RLR, TestAP": (
+        "F-RLR and RLR differ by more than .01: the fewer relevant items a query has to learn from, the more of that "
+        "is chance; the test says how much."
     ),
     "time of F-RLR / RLR, per query": (
         "F-RLR is as fast as RLR: it takes all pairs from moments of binned scores, without forming one, where the "
@@ -75,7 +157,7 @@ _WHY_NOT = {
 def car_section(report: content_aware_report.CarReport, figures: Figures = ()) -> Section:
     """Content-aware ranking: table 1 in every setting, with tests."""
     paper = content_aware_report
-    tables = []
+    tables = [_car_summary(report)]
     head = ("method", *(f"nDCG@{depth}" for depth in paper.TABLE_DEPTHS), "over ListNet", "p (Holm)", "best alone")
     for setting, measured in report.settings.items():
         gains = {gain.method: gain for gain in report.gains(setting, "ListNet", 10)}
@@ -87,7 +169,7 @@ def car_section(report: content_aware_report.CarReport, figures: Figures = ()) -
             tested = ["", ""] if gain is None else [f"{gain.relative:+.1%}", f"{gain.holm:.4f}"]
             rows.append((method, *means, *tested, str(counts[method][paper.BEST_DEPTHS.index(10)])))
         title = f"{setting}: {len(measured.queries)} test queries, runs: {report.n_runs}"
-        tables.append(Table(title, head, tuple(rows)))
+        tables.append(Table(title, head, tuple(rows), folded=True))
     against = tuple(
         (str(setting), gain.other, f"{gain.difference:+.4f}", f"{gain.holm:.4f}", f"{gain.wins}-{gain.losses}")
         for setting, gain in paper.verdicts(report)
@@ -97,12 +179,57 @@ def car_section(report: content_aware_report.CarReport, figures: Figures = ()) -
             "The same text model, reranked",
             ("setting", "CAR against", "nDCG@10", "p (Holm)", "wins-losses"),
             against,
+            folded=True,
         )
     )
     about = "Data: Flickr8k, single words and judged captions; the paper's web pictures are not public."
-    findings = tuple(paper.findings(report))
-    remarks = _remarks(findings, _WHY_NOT_CAR)
-    return Section("Content-aware ranking", paper.CITATION, about, findings, tuple(tables), figures, remarks)
+    everything = paper.findings(report)
+    findings = tuple(one for one in everything if one.paper is not None)
+    return Section(
+        "Content-aware ranking",
+        paper.CITATION,
+        about,
+        findings,
+        tuple(tables),
+        figures,
+        reasons(findings, _WHY_NOT_CAR),
+        _car_headline(report),
+        tuple(one for one in everything if one not in findings),
+    )
+
+
+def _car_summary(report: content_aware_report.CarReport) -> Table:
+    """nDCG@10 of some methods in every setting, and the test of content-aware ranking against its own text model."""
+    shown = ("BM25", "ListNet", "ListNet-VR", "ListNet-BR", "CAR0", "CAR0-smooth", "CAR")
+    tests = {setting: gain for setting, gain in content_aware_report.verdicts(report) if gain.other == "CAR0"}
+    rows = tuple(
+        (
+            str(setting),
+            *(f"{measured.mean(method)[9]:.3f}" for method in shown),
+            f"{tests[setting].difference:+.3f}",
+            f"{tests[setting].holm:.4f}",
+        )
+        for setting, measured in report.settings.items()
+    )
+    return Table("nDCG@10; CAR0 is CAR without pictures", ("setting", *shown, "CAR less CAR0", "p (Holm)"), rows)
+
+
+def _car_headline(report: content_aware_report.CarReport) -> tuple[tuple[str, str, str, str], ...]:
+    """nDCG@10 of ListNet and of content-aware ranking, and the best method, in each setting."""
+    paper = content_aware_report
+    rows = []
+    for setting, measured in report.settings.items():
+        values = {method: float(measured.mean(method)[9]) for method in paper.METHODS}
+        published = paper.PAPER["nDCG"].get(setting.n_train, {}).get(10)
+        best = max(values, key=values.__getitem__)
+        both = ("ListNet", "CAR")
+        rows.append((
+            f"nDCG@10 of ListNet and CAR: {setting}",
+            " and ".join(f"{published[name]:.3f}" for name in both) if published else "",
+            " and ".join(f"{values[name]:.3f}" for name in both),
+            f"{values[best]:.3f} ({best})",
+        ))  # fmt: skip
+    return tuple(rows)
 
 
 _WHY_NOT_CAR = (
@@ -112,71 +239,61 @@ _WHY_NOT_CAR = (
 )
 
 
-def cascade_section(report: cascade.CascadeReport, what: str, figures: Figures = ()) -> Section:
-    """Imbalanced RankBoost and the soft cascade."""
+def cascade_section(
+    report: cascade.CascadeReport, what: str, figures: Figures = (), promise: cascade.Promise | None = None
+) -> Section:
+    """Imbalanced RankBoost and the soft cascade, and how the budget is kept on generated concepts if that is given."""
     rows = []
     for method in cascade.METHODS:
         asked, means = report.at_the_end(method)
         rows.append((method, f"{asked:.1f}", *(f"{value:.3f}" for value in means.values())))
     table = Table("After all rounds", ("method", "features an item", *cascade.DEPTHS), tuple(rows))
     findings = tuple(cascade.findings(report))
+    if promise is not None:
+        findings += _kept(promise)
     title, about = "Imbalanced RankBoost, and soft cascades", f"Data: {what}; TRECVID is not public."
-    return Section(title, cascade.CITATION, about, findings, (table,), figures, _remarks(findings, _WHY_NOT_CASCADE))
+    headline = _cascade_headline(report, promise)
+    remarks = reasons(findings, _WHY_NOT_CASCADE)
+    return Section(title, cascade.CITATION, about, findings, (table,), figures, remarks, headline)
+
+
+def _cascade_headline(
+    report: cascade.CascadeReport, promise: cascade.Promise | None
+) -> tuple[tuple[str, str, str, str], ...]:
+    """What Imbalanced RankBoost saves, what it reaches, and what a soft cascade does."""
+    times = [value for value in report.speedup("AP@100") if value == value]
+    n, cost = len(report.curves["RankBoost"]), report.mean_curve("Imbalanced RankBoost", "AP@100")[0][-1]
+    reached = {
+        name: float(np.interp(cost, *report.mean_curve(name, "AP@100")))
+        for name in ("Imbalanced RankBoost", "soft cascade")
+    }
+    saved = f"{np.median(times):.1f} on {len(times)} of {n} concepts" if times else "no concept"
+    rows = [
+        ("times fewer features at RankBoost's AP@100 of ten rounds", f"{cascade.PAPER['speedup AP@100']:g}", saved, ""),
+        (f"AP@100 with {cost:.1f} features an item", "", f"{reached['Imbalanced RankBoost']:.3f}",
+         f"{reached['soft cascade']:.3f} (soft cascade)"),
+    ]  # fmt: skip
+    if promise is not None:
+        kept = f"{np.median(promise.times):.1f} (soft cascade, {promise.mean:.1%} lost)"
+        rows.append((f"times fewer features within a loss of {cascade.BUDGET:.0%}, generated concepts", "", "", kept))
+    return tuple(rows)
+
+
+def _kept(promise: cascade.Promise) -> tuple[Finding, ...]:
+    """How the budget is kept where other rows place the cut-offs than those that were boosted on."""
+    n = len(promise.lost)
+    what = f"  the same on {n} generated concepts whose cut-offs were placed on rows apart"
+    return (
+        Finding(what, promise.mean, None, promise.mean <= cascade.BUDGET),
+        Finding("  its standard error", promise.error, None),
+        Finding("  times fewer features there, median", float(np.median(promise.times)), None),
+    )
 
 
 _WHY_NOT_CASCADE = (
     "Imbalanced RankBoost places a cut-off with every feature that it takes, from the relevant items of the boosting "
     "part, and never takes it back: where these are a handful, relevant items are dropped for good. The soft cascade "
-    "places all cut-offs together, after boosting, within a budget of what may be lost."
+    "places all cut-offs together, after boosting, within a budget of what may be lost. That budget is a promise for "
+    "rows that were not boosted on; where a concept has too few to set some aside, cut-offs are placed on the same "
+    "rows, and more may be lost."
 )
-
-
-def _remarks(findings: Sequence[Finding], why: str) -> tuple[str, ...]:
-    """Why some conclusion does not appear, if one does not."""
-    return (why,) if any(finding.holds is False for finding in findings) else ()
-
-
-def online_section(report: online.OnlineReport, what: str, figures: Figures = ()) -> Section:
-    """Online learning to rank: table 2 beside ours with tests, table 3, and the search among distractors."""
-    collections = [*online.TABLE_2["OPR"]]
-    tests = report.folds.comparison("AP").against(online.METHODS["RankSVM"])
-    rows = []
-    for name in report.measured:
-        published = online.TABLE_2.get(name, {})
-        short = online.METHODS[name]
-        tested = (f"{tests[short][0]:+.4f}", f"{tests[short][1]:.3f}") if short in tests else ("", "")
-        rows.append((
-            name,
-            f"{report.mean(name):.4f} ± {report.error(name):.4f}",
-            *tested,
-            f"{[*report.costs[name].values()][-1]:.3g}",
-            *(f"{published[key]:.4f}" if published else "" for key in collections),
-        ))  # fmt: skip
-    head = (
-        "method",
-        "MAP here",
-        "less RankSVM",
-        "p (Holm)",
-        "CPU s of a fit",
-        *(f"{key} (paper)" for key in collections),
-    )
-    tables = [Table("MAP of five folds", head, tuple(rows))]
-    tables.append(Table(
-        f"CPU seconds for {report.n_triplets:,} preferences", ("method", "here", "paper, 3 million"),
-        tuple((name, f"{seconds:.3g}", f"{online.TABLE_3[name]:g}") for name, seconds in report.stream.items()),
-    ))  # fmt: skip
-    if report.large:
-        metrics = [*next(iter(report.large.values()))]
-        tables.append(Table(
-            f"Among {report.n_distractors:,} distractors, mixed of {report.distractors_of}", ("method", *metrics),
-            tuple((name, *(f"{one[metric]:.3f}" for metric in metrics)) for name, one in report.large.items()),
-        ))  # fmt: skip
-    missing = "".join(f" {name} was not measured: {why}." for name, why in report.absent.items())
-    return Section(
-        "Online learning to rank for image retrieval",
-        online.CITATION,
-        f"Data: {what}, {report.n_items:,} items, {report.n_experts} experts.{missing}",
-        tuple(online.findings(report)),
-        tuple(tables),
-        figures,
-    )
