@@ -82,7 +82,8 @@ def search(
     from rankloom.engine.sorting import sorted_search
 
     query = read_query(**asked)
-    plain = not (order or collapse or diversity or explain or above or index) and method == "experts"
+    plain = not (order or collapse or diversity or explain or above) and method == "experts"
+    plain = plain and index in (None, "exact", "cascade")
     spread = _spread(cluster, shards, plain)
     with open_engine(collection, index=index) as engine:
         if album is not None:
@@ -118,7 +119,8 @@ def _spread(cluster: str | None, shards: str | None, plain: bool) -> tuple[str, 
         raise click.UsageError("--shards and --cluster go together: where the shards are, and whose workers hold them")
     if not plain:
         raise click.UsageError(
-            "--order, --collapse, --diversity, --method, --explain, --above and --index do not work over shards"
+            "--order, --collapse, --diversity, --method, --explain, --above, and --index other than exact or cascade "
+            "do not work over shards"
         )
     return cluster, shards
 

@@ -13,14 +13,17 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankloom._io import atomic_write, make_folder
 from rankloom.collection.identity import items_fingerprint
 from rankloom.engine import Engine
+from rankloom.engine.sketches import Sketches
 from rankloom.experts.compact import CompactVectors, row_bytes
+from rankloom.experts.sketches import DIMENSION
 
 _FORMAT = 1
 _HEADER = "shard.json"
@@ -41,6 +44,21 @@ class StoredDescriptor:
 
 
 @dataclass(frozen=True)
+class StoredSketches:
+    """The sketches of a shard: the version of what they are made with, and the checksum (SHA-256) of the file."""
+
+    version: str
+    sha256: str
+
+
+class OpenShard(NamedTuple):
+    """The vectors of a shard by descriptor, and its sketches, if it has any; memory-mapped."""
+
+    vectors: Mapping[str, CompactVectors]
+    sketches: NDArray[np.int8] | None
+
+
+@dataclass(frozen=True)
 class Shard:
     """What a shard holds: the items from begin + 1 to end.
 
@@ -50,6 +68,7 @@ class Shard:
     n_items : how many items these were.
     number, of : from 1 on, and how many shards there are.
     descriptors : what is known of each of them, in the order in which the collection has them.
+    sketches : what is known of its sketches, if the collection had any.
     """
 
     collection: str
@@ -57,6 +76,7 @@ class Shard:
     number: int
     of: int
     descriptors: dict[str, StoredDescriptor]
+    sketches: StoredSketches | None = None
 
     @property
     def begin(self) -> int:
@@ -107,11 +127,15 @@ def make_shards(engine: Engine, folder: str | os.PathLike[str], n_shards: int) -
             )
             for name, vectors in snapshot.vectors.items()
         }
-        shard = Shard(*place.cut[:2], number, n_shards, descriptors)
+        shard = Shard(*place.cut[:2], number, n_shards, descriptors, _copied_sketches(snapshot.sketches, target, place))
         with atomic_write(target / shard.name / _HEADER) as file:  # the last: without it, there is no shard
             file.write(json.dumps({"format": _FORMAT, **asdict(shard)}, indent=1).encode())
         shards.append(shard)
     return shards
+
+
+def _sketch_file(folder: str | os.PathLike[str], shard: Shard) -> Path:
+    return Path(folder) / shard.name / "sketches.bin"
 
 
 def _file(folder: str | os.PathLike[str], shard: Shard, descriptor: str) -> Path:
@@ -130,6 +154,16 @@ def _copied(vectors: CompactVectors, shard: Shard, path: Path) -> str:
     return checksum.hexdigest()
 
 
+def _copied_sketches(sketches: Sketches | None, folder: Path, shard: Shard) -> StoredSketches | None:
+    """Write the sketches of a shard, where the collection has them."""
+    if sketches is None:
+        return None
+    data = np.ascontiguousarray(sketches.records.records[shard.begin : shard.end]).tobytes()
+    with atomic_write(_sketch_file(folder, shard)) as file:
+        file.write(data)
+    return StoredSketches(sketches.basis.version, hashlib.sha256(data).hexdigest())
+
+
 def shards_in(folder: str) -> list[Shard]:
     """The shards in a folder, by their headers; nothing is checked, and none is there if the folder is not."""
     shards = []
@@ -139,7 +173,8 @@ def shards_in(folder: str) -> list[Shard]:
             if record.pop("format") != _FORMAT:
                 continue
             descriptors = {name: StoredDescriptor(**known) for name, known in record.pop("descriptors").items()}
-            shard = Shard(**record, descriptors=descriptors)
+            sketches = record.pop("sketches", None)
+            shard = Shard(**record, descriptors=descriptors, sketches=sketches and StoredSketches(**sketches))
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
             continue  # a damaged header: this shard is not here
         if path.parent.name == shard.name:
@@ -147,12 +182,14 @@ def shards_in(folder: str) -> list[Shard]:
     return shards
 
 
-_opened: dict[str, tuple[Any, dict[str, CompactVectors]]] = {}
+_opened: dict[str, tuple[Any, OpenShard]] = {}
 _opening = Lock()
 
 
-def open_shard(folder: str, shard: Shard) -> Mapping[str, CompactVectors]:
-    """The vectors of a shard, memory-mapped; files are compared with their checksums once, and when they have changed.
+def open_shard(folder: str, shard: Shard) -> OpenShard:
+    """The vectors and sketches of a shard, memory-mapped.
+
+    Files are compared with their checksums once, and when they have changed.
 
     Parameters
     ----------
@@ -162,11 +199,14 @@ def open_shard(folder: str, shard: Shard) -> Mapping[str, CompactVectors]:
     place = os.path.abspath(os.path.join(folder, shard.name))
     with _opening:
         try:
-            state = shard, {name: _stamp(_file(folder, shard, name)) for name in shard.descriptors}
+            files = [_file(folder, shard, name) for name in shard.descriptors]
+            files += [_sketch_file(folder, shard)] if shard.sketches is not None else []
+            state = shard, [_stamp(path) for path in files]
             known = _opened.get(place)
             if known is None or known[0] != state:
                 _opened.pop(place, None)
-                known = state, {name: _checked(folder, shard, name) for name in shard.descriptors}
+                vectors = {name: _checked(folder, shard, name) for name in shard.descriptors}
+                known = state, OpenShard(vectors, _checked_sketches(folder, shard))
                 _opened[place] = known
         except OSError as error:
             raise ShardError(f"{shard.name}: {error.strerror or error}") from None
@@ -180,9 +220,22 @@ def _stamp(path: Path) -> tuple[int, int, int]:
 
 def _checked(folder: str, shard: Shard, descriptor: str) -> CompactVectors:
     path, stored = _file(folder, shard, descriptor), shard.descriptors[descriptor]
-    with path.open("rb") as file:
-        checksum = hashlib.file_digest(file, "sha256").hexdigest()
-    if checksum != stored.sha256:
-        raise ShardError(f"{shard.name}: {path.name} is damaged; copy the shard again")
+    _compare(path, stored.sha256, shard)
     shape = shard.end - shard.begin, row_bytes(stored.dimension)
     return CompactVectors(np.memmap(path, np.uint8, "r", shape=shape))
+
+
+def _checked_sketches(folder: str, shard: Shard) -> NDArray[np.int8] | None:
+    if shard.sketches is None:
+        return None
+    path = _sketch_file(folder, shard)
+    _compare(path, shard.sketches.sha256, shard)
+    return np.memmap(path, np.int8, "r", shape=(shard.end - shard.begin, DIMENSION))
+
+
+def _compare(path: Path, expected: str, shard: Shard) -> None:
+    """Raise an error if a file is not as it was written."""
+    with path.open("rb") as file:
+        checksum = hashlib.file_digest(file, "sha256").hexdigest()
+    if checksum != expected:
+        raise ShardError(f"{shard.name}: {path.name} is damaged; copy the shard again")

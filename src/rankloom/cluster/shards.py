@@ -20,6 +20,7 @@ from rankloom.collection.identity import items_fingerprint
 from rankloom.collection.query import Query
 from rankloom.engine import Engine, Results, SearchHit
 from rankloom.engine.apart import ApartQuery, BestRows, best_of, merged
+from rankloom.engine.cascade import SketchQuestion
 
 _POLL_SECONDS = 0.2
 _ROUNDS = 3  # times that a shard is asked for, each time of another worker
@@ -63,8 +64,9 @@ class ShardedSearch:
     """Searches by example over the shards of a collection.
 
     Only the experts rank, with the weights that marks have taught; marks of the query and neighbors do not count.
-    Hits are those of `Engine.search` with `SearchOptions(feedback=False, diffusion=False)` and the index "exact". Items
-    that came after the shards were made are compared here.
+    Hits are those of `Engine.search` with `SearchOptions(feedback=False, diffusion=False)` and the index "exact". Where
+    the index of the engine is "cascade", or None and the collection large, each shard looks at as many of its items,
+    chosen by its sketches, as one engine looks at in all. Items that came after the shards were made are compared here.
 
     Parameters
     ----------
@@ -187,7 +189,7 @@ class ShardedSearch:
             futures = {
                 shard.number: self.client.submit(
                     _best_of_shard, self.folder, shard, asked.question, asked.part(shard.begin, shard.end), n,
-                    workers=[worker], pure=False,
+                    asked.looked_at, workers=[worker], pure=False,
                 )
                 for shard, worker in chosen
             }  # fmt: skip
@@ -244,7 +246,14 @@ class ShardedSearch:
         return found, failed
 
 
-def _best_of_shard(folder: str, shard: Shard, question: Any, part: Any, n: int) -> BestRows:
-    """What a worker does: the best rows of a shard on its disk."""
-    best = best_of(question, open_shard(folder, shard), part, n)
+def _best_of_shard(
+    folder: str, shard: Shard, question: Any, part: Any, n: int, looked_at: SketchQuestion | None
+) -> BestRows:
+    """What a worker does: the best rows of a shard on its disk; of all, where its sketches are none that were asked."""
+    opened = open_shard(folder, shard)
+    chosen = None
+    if looked_at is not None and shard.sketches is not None and shard.sketches.version == looked_at.version:
+        assert opened.sketches is not None
+        chosen = looked_at, opened.sketches
+    best = best_of(question, opened.vectors, part, n, chosen)
     return best._replace(rows=best.rows + shard.begin)

@@ -13,7 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloom.collection.sketches import LearnedCascade
 from rankloom.core import FloatArray, IntArray
+from rankloom.engine.cascade import SketchQuestion, sketch_question
 from rankloom.engine.encoding import EncodedQuery
 from rankloom.engine.explanation import TAGS, TEXT
 from rankloom.engine.fused import fused_similarity, scale_arrays, weight_numbers
@@ -89,6 +91,7 @@ class ApartQuery:
     eligible : which items may be hits.
     literal : which items have words of the query in texts or tags; None without words.
     snapshot : the items.
+    looked_at : which rows experts look at, where sketches choose them; None for all.
     """
 
     question: RowQuestion
@@ -96,6 +99,7 @@ class ApartQuery:
     eligible: NDArray[np.bool_]
     literal: NDArray[np.bool_] | None
     snapshot: Snapshot
+    looked_at: SketchQuestion | None = None
 
     def part(self, begin: int, end: int) -> tuple[list[FloatArray], NDArray[np.uint8] | None]:
         """What is known here of some rows, as `best_of` takes it."""
@@ -108,6 +112,7 @@ def best_of(
     stored: Mapping[str, CompactVectors],
     part: tuple[Sequence[FloatArray], NDArray[np.uint8] | None],
     n: int,
+    chosen: tuple[SketchQuestion, NDArray[np.int8]] | None = None,
 ) -> BestRows:
     """The n best of some rows, numbered from 0.
 
@@ -117,12 +122,21 @@ def best_of(
     stored : the vectors of the rows by descriptor.
     part : what `ApartQuery.part` gives for these rows.
     n : how many.
+    chosen : what sketches are asked, and the sketches of the rows; None where experts look at all of them.
     """
     added, packed = part
+    n_rows = len(next(iter(stored.values())))
+    rows = np.arange(n_rows) if packed is None else np.flatnonzero(np.unpackbits(packed, count=n_rows))
+    if chosen is not None:
+        rows = chosen[0].nearest(chosen[1], rows)
+        stored = {name: vectors.take(rows) for name, vectors in stored.items()}
+        added = [column[rows] for column in added]
     scores = question.scores(stored, added)
     if not np.isfinite(scores).all():
         raise ValueError("the scores are not finite: vectors are damaged, or check the weights")
-    rows = np.arange(len(scores)) if packed is None else np.flatnonzero(np.unpackbits(packed, count=len(scores)))
+    if chosen is not None:
+        best = best_rows(scores, np.arange(len(rows)), n)
+        return BestRows(rows[best], scores[best])
     best = best_rows(scores, rows, n)
     return BestRows(best, scores[best])
 
@@ -140,7 +154,9 @@ def merged(parts: Sequence[BestRows], n: int) -> BestRows:
     return BestRows(rows[order], scores[order])
 
 
-def take_apart(view: View, encoded: EncodedQuery, eligible: NDArray[np.bool_]) -> ApartQuery:
+def take_apart(
+    view: View, encoded: EncodedQuery, eligible: NDArray[np.bool_], learned: LearnedCascade | None = None
+) -> ApartQuery:
     """A query by example as it is asked of rows; a ValueError where it cannot be.
 
     Parameters
@@ -148,6 +164,7 @@ def take_apart(view: View, encoded: EncodedQuery, eligible: NDArray[np.bool_]) -
     view : items and weights.
     encoded : the query.
     eligible : which items may be hits.
+    learned : how many items experts look at, where sketches choose them; with words they look at all.
     """
     snapshot, scorer = view.snapshot, view.scorer_for(encoded.query)
     if not encoded.examples or not snapshot.vectors:
@@ -173,4 +190,5 @@ def take_apart(view: View, encoded: EncodedQuery, eligible: NDArray[np.bool_]) -
     literal = None
     if encoded.query.text.strip():
         literal = np.any([phi.column(phi.names.index(name)) != 0 for name in (TEXT, TAGS)], axis=0)
-    return ApartQuery(question, added, eligible, literal, snapshot)
+    looked_at = None if learned is None or added else sketch_question(snapshot, learned, encoded)
+    return ApartQuery(question, added, eligible, literal, snapshot, looked_at)

@@ -106,7 +106,7 @@ def candidates(
     spread = np.flatnonzero(snapshot.present)
     spread = spread[:: max(1, len(spread) // REFERENCE)]
     rows = np.flatnonzero(allowed)
-    n = max(REFERENCE, int(np.ceil(_share(learned) * snapshot.n_items)))
+    n = _looked_at(snapshot, learned)
     n *= 1 if rest is None else _LESS_SURE
     if len(rows) > n:
         assert snapshot.sketches is not None
@@ -120,6 +120,44 @@ def candidates(
             nearest = np.concatenate([nearest, best_rows(scores, finer[allowed[finer]], n)])
         rows = nearest
     return Candidates(together(snapshot.n_items, rows, spread), by_sketches=True)
+
+
+class SketchQuestion(NamedTuple):
+    """Which rows are looked at, wherever they lie; it is small, and can be sent.
+
+    Parameters
+    ----------
+    version : of the basis of the sketches.
+    scale : of their distances.
+    wanted, against : the sketches of examples.
+    n : how many rows of each part; those of the whole are among them.
+    """
+
+    version: str
+    scale: float
+    wanted: list[NDArray[np.int8]]
+    against: list[NDArray[np.int8]]
+    n: int
+
+    def nearest(self, sketches: NDArray[np.int8], rows: IntArray) -> IntArray:
+        """Those of some rows, in ascending order, that are looked at."""
+        if len(rows) <= self.n:
+            return rows
+        return np.sort(best_rows(sketch_scores(sketches, self.scale, self.wanted, self.against), rows, self.n))
+
+
+def sketch_question(snapshot: Snapshot, learned: LearnedCascade, encoded: EncodedQuery) -> SketchQuestion | None:
+    """What sketches are asked by a query without marks; None if it shows nothing that has a sketch."""
+    probes = _probes(snapshot, encoded, Judgements({}, []))
+    if probes is None or snapshot.sketches is None:
+        return None
+    basis = snapshot.sketches.basis
+    return SketchQuestion(basis.version, basis.scale, *probes, _looked_at(snapshot, learned))
+
+
+def _looked_at(snapshot: Snapshot, learned: LearnedCascade) -> int:
+    """How many items all experts look at."""
+    return max(REFERENCE, int(np.ceil(_share(learned) * snapshot.n_items)))
 
 
 def _share(learned: LearnedCascade) -> float:

@@ -140,7 +140,9 @@ class Pipeline:
         """A search by example, without its marks and neighbors, as rows that lie elsewhere are asked it."""
         view = self.view()
         encoded = self.encoder.encode(query, view.snapshot)
-        return take_apart(view, encoded, self._eligible(view.snapshot, encoded.query, Judgements({}, [])))
+        eligible = self._eligible(view.snapshot, encoded.query, Judgements({}, []))
+        learned = self.scoring.learned(view.snapshot, view.scorer_for(encoded.query))
+        return take_apart(view, encoded, eligible, learned)
 
     def shown(self, snapshot: Snapshot) -> IntArray:
         """The rows of items that have a file and are not hidden."""

@@ -147,15 +147,20 @@ class Scoring:
         encoded = request.encoded
         if self._index is None or isinstance(self._index, str):
             weights = linear_weights(request.scorer)
-            many = snapshot.n_items > cascade.LARGE or self._index == "cascade"
-            if not many or weights is None or not cascade.guided(encoded, request.judgements):
+            learned = self.learned(snapshot, request.scorer)
+            if learned is None or weights is None or not cascade.guided(encoded, request.judgements):
                 return None
-            learned = cascade.ready(snapshot, weights)
-            return None if learned is None else partial(self._by_sketches, snapshot, request, weights, learned)
+            return partial(self._by_sketches, snapshot, request, weights, learned)
         by_words = encoded.query.text.strip() or encoded.query.concept is not None
         if isinstance(self._index, ExactIndex) or by_words:
             return None
         return partial(self._by_index, self._index, snapshot, request)
+
+    def learned(self, snapshot: Snapshot, scorer: Scorer) -> LearnedCascade | None:
+        """How many items are looked at where sketches choose them; None where they do not."""
+        many = snapshot.n_items > cascade.LARGE if self._index is None else self._index == "cascade"
+        weights = linear_weights(scorer) if many else None
+        return None if weights is None else cascade.ready(snapshot, weights)
 
     def _by_sketches(
         self,
