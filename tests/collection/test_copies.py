@@ -179,6 +179,7 @@ def test_a_small_copy_has_the_same_looks_and_another_color_has_not():
     assert same_looks((jpeg(large), jpeg(small)))
     assert not same_looks((jpeg(large), jpeg(large[..., ::-1])))
     assert not same_looks((jpeg(large), jpeg(large[:, ::-1])))
-    plain = np.full((40, 40, 3), 128, np.uint8)
-    assert not same_looks((jpeg(plain), jpeg(plain)))
+    for color in ((128, 128, 128), (10, 20, 250)):
+        plain = np.full((40, 40, 3), color, np.uint8)
+        assert not same_looks((jpeg(plain), jpeg(plain)))
     assert not same_looks((jpeg(large), b"no picture"))

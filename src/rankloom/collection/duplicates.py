@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from rankloom.collection.collection import Collection
 
 _BLOCK = 4_000_000  # pairs compared at a time
+PLAIN = 4.0  # levels of 255 by which a picture varies at least
 SAME = 0.99  # the least correlation of thumbnails of one picture
 
 
@@ -54,10 +55,10 @@ def same_looks(thumbnails: Sequence[bytes], least: float = SAME) -> bool:
     first, second = (cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR) for data in thumbnails)
     if first is None or second is None:
         return False
-    small = [cv2.resize(image, (32, 32), interpolation=cv2.INTER_AREA).ravel() for image in (first, second)]
-    if min(float(image.std()) for image in small) == 0:
-        return False  # a plain surface is like no other
-    return float(np.corrcoef(small)[0, 1]) >= least
+    small = [cv2.resize(image, (32, 32), interpolation=cv2.INTER_AREA).reshape(-1, 3) for image in (first, second)]
+    if min(float(image.std(axis=0).max()) for image in small) < PLAIN:
+        return False  # a surface of one color is like every other of it
+    return float(np.corrcoef([image.ravel() for image in small])[0, 1]) >= least
 
 
 def duplicate_groups(collection: Collection, *, bits: int = 3, similarity: float = 0.95) -> list[list[int]]:
