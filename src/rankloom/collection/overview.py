@@ -130,7 +130,7 @@ def subtitles_of_shots(collection: Collection, item: int) -> list[Cue]:
             SELECT items.start, items."end", items.shot, texts.text FROM items JOIN texts ON texts.item = items.id
             WHERE shot IS NOT NULL AND source = 'subtitle' AND hash = (SELECT hash FROM items WHERE id = ?)
             ORDER BY shot, number
-        ) GROUP BY shot ORDER BY shot
+        ) AS lines GROUP BY shot, start, "end" ORDER BY shot
         """,
         (item,),
     )
