@@ -77,7 +77,7 @@ def test_a_search_imports_no_rankers(place, asked):
     code = (
         "import sys\nfrom rankloom.cli import main\n"
         "try: main(sys.argv[1:])\nexcept SystemExit: pass\n"
-        "heavy = {'sklearn', 'pandas', 'scipy.stats', 'scipy.spatial', 'lightgbm', 'onnxruntime'}\n"
+        "heavy = {'sklearn', 'pandas', 'scipy.stats', 'scipy.spatial', 'lightgbm', 'onnxruntime', 'cv2', 'psycopg'}\n"
         "print(sorted(heavy & {*sys.modules}))"
     )
     command = [sys.executable, "-c", code, "search", *asked, "-c", str(place)]

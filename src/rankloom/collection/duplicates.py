@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -52,6 +51,8 @@ def _compared(hashes: NDArray[np.uint64], group: NDArray[np.int64], most: int) -
 
 def same_looks(thumbnails: Sequence[bytes], least: float = SAME) -> bool:
     """Whether two small pictures are the same but for their size: the correlation of their colors, at 32 x 32."""
+    import cv2  # not before: a search needs none
+
     first, second = (cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR) for data in thumbnails)
     if first is None or second is None:
         return False
