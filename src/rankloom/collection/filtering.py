@@ -14,7 +14,7 @@ from rankloom.collection import Collection
 from rankloom.collection._texts import OWN_TAG
 from rankloom.collection.albums import album
 from rankloom.collection.dates import start_of
-from rankloom.collection.overview import folders_with_files
+from rankloom.collection.overview import CHANGED, folders_with_files
 from rankloom.collection.query import Filters
 from rankloom.collection.rectangles import condition, rectangle
 from rankloom.core import IntArray
@@ -23,10 +23,7 @@ _MOST_NAMED = 8
 
 
 # When an item was taken; where that is not known, when its file was changed.
-DATE = (
-    "coalesce(taken, (SELECT strftime('%Y-%m-%dT%H:%M:%S', min(mtime_ns) / 1000000000, 'unixepoch')"
-    " FROM files WHERE files.hash = items.hash))"
-)
+DATE = f"coalesce(taken, {CHANGED})"
 
 
 def allowed_by(collection: Collection, filters: Filters, n_items: int) -> NDArray[np.bool_]:

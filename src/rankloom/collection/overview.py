@@ -76,14 +76,16 @@ def item_summaries(collection: Collection, ids: Iterable[int]) -> dict[int, Item
     return {row[0]: ItemSummary(*row) for row in rows.fetchall()}
 
 
-_SUMMARIES = """
+# When the file of an item was changed, the first of several.
+CHANGED = (
+    "(SELECT strftime('%Y-%m-%dT%H:%M:%S', min(mtime_ns) / 1000000000, 'unixepoch')"
+    " FROM files WHERE files.hash = items.hash)"
+)
+_SUMMARIES = f"""
     SELECT id, CASE WHEN shot IS NULL THEN 'picture' ELSE 'shot' END,
         coalesce((SELECT min(path) FROM files WHERE files.hash = items.hash), ''),
         start, "end", width, height, taken,
-        CASE WHEN taken IS NULL THEN (
-            SELECT strftime('%Y-%m-%dT%H:%M:%S', min(mtime_ns) / 1000000000, 'unixepoch')
-            FROM files WHERE files.hash = items.hash
-        ) END,
+        CASE WHEN taken IS NULL THEN {CHANGED} END,
         coalesce(
             (
                 SELECT substr(text, 1, ?) FROM texts

@@ -15,7 +15,7 @@ from rankloom.collection._database import Database, Unreachable, is_database_add
 from rankloom.collection._schema import MIGRATIONS
 from rankloom.collection._sqlite import indexing_alone
 from rankloom.collection._tables import tables
-from rankloom.collection.damage import emptied
+from rankloom.collection.damage import DATABASE, emptied
 from rankloom.collection.identity import make_id
 from rankloom.collection.postgres.address import (
     FILES,
@@ -197,7 +197,7 @@ def store_for(name: str | os.PathLike[str], *, create: bool) -> PostgresStore | 
 
 def _used(folder: Path) -> bool:
     """Whether a folder holds a collection already."""
-    return (folder / "rankloom.db").exists() or bool(emptied(folder))
+    return (folder / DATABASE).exists() or bool(emptied(folder))
 
 
 def _by_address(text: str, *, create: bool) -> PostgresStore:
