@@ -24,6 +24,7 @@ from rankloom.collection import Collection, IndexReport, index
 from rankloom.demo import write_sample
 from rankloom.descriptors import PRESETS, get_descriptor, semantic_network
 from rankloom.descriptors.semantic import network_input
+from rankloom.engine import Engine
 from rankloom.experiments import evaluate_collection
 from rankloom.experiments.labeled import LabeledCollection
 from rankloom.experts.compact import CompactVectors
@@ -113,6 +114,8 @@ def cpu(call: Callable[[], object]) -> float:
 
 def cold_start(collection: Path) -> list[Bar]:
     """The processor time of commands in a new process, caches of compiled code included; the median of five."""
+    with Collection(collection) as opened:
+        Engine(opened).refresh()  # as `rankloom index` leaves it, with its neighbor graph
     asked = {
         "--help": ["--help"],
         "search sea": ["search", "sea", "-c", str(collection)],

@@ -17,12 +17,14 @@ from rankloom.experts import (
     EncodedExample,
     Expert,
     StoredVectors,
+    _kernels,
+    _plain,
     expert_features,
     expert_rows,
     experts_of,
     measure_scales,
 )
-from rankloom.experts.compact import CompactVectors
+from rankloom.experts.compact import TAIL, CompactVectors
 from rankloom.experts.distances import (
     DISTANCES,
     Weighted,
@@ -56,6 +58,45 @@ def test_fused_against_formulas_and_scipy(d, negative):
     nonzero = np.flatnonzero(np.abs(exact).sum(axis=1) > 0)
     cosines = cdist(query[None], exact[nonzero], "cosine")[0]
     np.testing.assert_allclose(found[nonzero, 2], cosines, rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize("negative", [False, True])
+@pytest.mark.parametrize("d", [1, 37, 257, 70_000])
+def test_numpy_computes_what_compiled_loops_do(d, negative):
+    stored = rows(n=12 if d > 1000 else 60, d=d, negative=negative)
+    query = stored[5] + 0.25
+    everything, some = np.empty(0, np.int64), np.array([7, 3, 3, 0])
+    for wanted, n_rows in ((everything, len(stored)), (some, len(some))):
+        for n in (4, 5):
+            found, expected = (np.zeros((n_rows, n), np.float32) for _ in range(2))
+            _plain.fused(stored.rows, wanted, wanted is everything, query, found, 1, n_rows)
+            _kernels.fused(stored.rows, wanted, wanted is everything, query, expected, 1, n_rows)
+            np.testing.assert_allclose(found, expected, rtol=2e-5, atol=2e-5)
+    queries, ends = np.array([2, -1, 9]), np.array([0, 2, 3, 4])
+    found, expected = (np.zeros((4, 5), np.float32) for _ in range(2))
+    _plain.fused_between(stored.rows, queries, some, ends, found)
+    _kernels.fused_between(stored.rows, queries, some, ends, expected)
+    np.testing.assert_allclose(found, expected, rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize("weights", [(0.5, 0.0, -1.0, 2.0, 0.25), (0.5, 0.0, -1.0, 0.0, 0.25)])
+def test_numpy_weighs_what_compiled_loops_do(weights):
+    stored, scales = rows(), np.array([5.0, 1.5, 0.4, 3.0, 0.6], np.float32)
+    numbers = np.array(weights, np.float32), scales
+    queries = np.stack([stored[5], stored[9] + np.float32(0.1)])
+    found, expected = (np.ones((2, len(stored)), np.float32) for _ in range(2))
+    for loops, out in ((_plain, found), (_kernels, expected)):
+        loops.weighted(stored.rows, np.empty(0, np.int64), True, queries, *numbers, out, 0, 20)
+        loops.weighted(stored.rows, np.empty(0, np.int64), True, queries, *numbers, out, 20, len(stored))
+    np.testing.assert_allclose(found, expected, rtol=2e-5, atol=2e-5)
+
+
+def test_a_damaged_row_shows_in_numpy_too():
+    stored = rows()
+    stored.rows[4, -TAIL:-8] = 255  # its size
+    out = np.zeros((len(stored), 4), np.float32)
+    _plain.fused(stored.rows, np.empty(0, np.int64), True, stored[5], out, 0, len(stored))
+    assert np.flatnonzero(np.isnan(out).any(axis=1)).tolist() == [4]
 
 
 @pytest.mark.slow

@@ -76,6 +76,7 @@ def search(
       rankloom search --order name
       rankloom search --item 17 --cluster tcp://10.0.0.5:8786 --shards shards
     """
+    from rankloom import _compiled
     from rankloom.collection.albums import album_named
     from rankloom.collection.matching import matched_texts
     from rankloom.engine import SearchOptions
@@ -85,7 +86,7 @@ def search(
     plain = not (order or collapse or diversity or explain or above) and method == "experts"
     plain = plain and index in (None, "exact", "cascade")
     spread = _spread(cluster, shards, plain)
-    with open_engine(collection, index=index) as engine:
+    with _compiled.brief(), open_engine(collection, index=index) as engine:
         if album is not None:
             query = replace(query, filters=replace(query.filters, album=album_named(engine.collection, album).id))
         options = SearchOptions(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloom import _compiled
 from rankloom.core import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 # Similarities closer than this are taken for equal. Rounding in single precision depends on the processor; an order
 # that hung on it would depend on the machine that added an item.
 RESOLUTION = 2.0**-14
+_STEPS, _MOST_STEPS = 40, 1000  # of conjugate gradients: about so many are taken, and no more than these
 _SAMPLED, _MARGIN = 8192, 32  # values that say how low the lowest are, and how many more of them are taken
 
 
@@ -80,11 +82,14 @@ class NeighborGraph:
         """
         if not 0 <= alpha < 1:
             raise ValueError(f"alpha must be from 0 to below 1, got {alpha!r}")
-        from rankloom.engine import _kernels
-
         S = self.operator() if operator is None else operator
         y = np.ascontiguousarray(start, dtype=np.float64)
-        diffused, converged = _kernels.diffuse(S.indptr, S.indices, S.data, float(alpha), y, tol, 1000)
+        if _compiled.loads(_STEPS * S.nnz):
+            from rankloom.engine import _kernels
+
+            diffused, converged = _kernels.diffuse(S.indptr, S.indices, S.data, float(alpha), y, tol, _MOST_STEPS)
+        else:
+            diffused, converged = _diffused(S, float(alpha), y, tol)
         if not converged:
             raise ValueError("the diffusion did not converge; take a smaller alpha")
         return np.asarray(diffused, dtype=np.float64)
@@ -113,6 +118,23 @@ class NeighborGraph:
         rows = np.flatnonzero(start)
         f, residual = _kernels.diffuse_nearby(S.indptr, S.indices, S.data, float(alpha), start, rows, limit)
         return f, f + residual
+
+
+def _diffused(S: csr_array, alpha: float, start: FloatArray, tol: float) -> tuple[FloatArray, bool]:
+    """The loop of `_kernels.diffuse` in NumPy and SciPy."""
+    f, residual, direction = np.zeros_like(start), start.copy(), start.copy()
+    square = float(residual @ residual)
+    least = tol * tol * square
+    for _ in range(_MOST_STEPS):
+        if square <= least:
+            break
+        product = direction - alpha * (S @ direction)
+        step = square / float(direction @ product)
+        f += step * direction
+        residual -= step * product
+        before, square = square, float(residual @ residual)
+        direction = residual + square / before * direction
+    return f, square <= least
 
 
 Progress = Callable[[int, int, str], None]

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloom import _compiled
 from rankloom.experts.compact import CompactVectors
 from rankloom.experts.threads import in_threads
 
@@ -113,16 +114,17 @@ def all_distances_of(
     described : query and stored rows of each descriptor; of equally many items.
     rows, n : as in `all_distances`.
     """
-    from rankloom.experts import _kernels
-
     wanted = np.empty(0, dtype=np.int64) if rows is None else np.ascontiguousarray(rows, dtype=np.int64)
+    n_rows = len(described[0][1]) if rows is None else len(wanted)
+    width = sum(stored.shape[1] for _, stored in described)
+    loops = _loops(n_rows * width)
     calls, distances = [], []
     for query, stored in described:
         vector = _checked(query, stored)
-        out = np.empty((len(stored) if rows is None else len(wanted), n), dtype=np.float32)
-        calls.append(partial(_kernels.fused, stored.rows, wanted, rows is None, vector, out))
+        out = np.empty((n_rows, n), dtype=np.float32)
+        calls.append(partial(loops.fused, stored.rows, wanted, rows is None, vector, out))
         distances.append(out)
-    in_threads(calls, len(distances[0]), sum(stored.shape[1] for _, stored in described))
+    in_threads(calls, n_rows, width)
     return distances
 
 
@@ -145,10 +147,8 @@ def distances_between(
     ends : block k has the wanted rows from ends[k] to ends[k + 1].
     n : as in `all_distances`.
     """
-    from rankloom.experts import _kernels
-
     out = np.empty((len(wanted), n), dtype=np.float32)
-    _kernels.fused_between(stored.rows, queries, wanted, ends, out)
+    _loops(len(wanted) * stored.shape[1]).fused_between(stored.rows, queries, wanted, ends, out)
     return out
 
 
@@ -176,15 +176,15 @@ def add_similarities(total: NDArray[np.float32], *described: Weighted, rows: NDA
     described : the descriptors.
     rows : as in `all_distances`.
     """
-    from rankloom.experts import _kernels
-
     wanted = np.empty(0, dtype=np.int64) if rows is None else np.ascontiguousarray(rows, dtype=np.int64)
     calls, totals = [], total.reshape(-1, total.shape[-1])
+    width = len(totals) * sum(stored.shape[1] for _, stored, _, _ in described)
+    loops = _loops(totals.shape[1] * width)
     for query, stored, weights, scales in described:
         queries = _checked(query, stored).reshape(len(totals), -1)
         numbers = np.asarray(weights, np.float32), np.asarray(scales, np.float32)
-        calls.append(partial(_kernels.weighted, stored.rows, wanted, rows is None, queries, *numbers, totals))
-    in_threads(calls, totals.shape[1], len(totals) * sum(stored.shape[1] for _, stored, _, _ in described))
+        calls.append(partial(loops.weighted, stored.rows, wanted, rows is None, queries, *numbers, totals))
+    in_threads(calls, totals.shape[1], width)
 
 
 def add_similarities_of(
@@ -194,9 +194,19 @@ def add_similarities_of(
     scales: NDArray[np.float32],
 ) -> None:
     """The same as `add_similarities`, from the distances that `all_distances` gave for all rows."""
-    from rankloom.experts import _kernels
+    numbers = np.asarray(weights, np.float32), np.asarray(scales, np.float32)
+    _loops(distances.size).weighted_distances(distances, *numbers, total)
 
-    _kernels.weighted_distances(distances, np.asarray(weights, np.float32), np.asarray(scales, np.float32), total)
+
+def _loops(work: int) -> Any:
+    """What computes so many components: compiled loops, or NumPy in a process that would wait longer for these."""
+    if _compiled.loads(work):
+        from rankloom.experts import _kernels as compiled
+
+        return compiled
+    from rankloom.experts import _plain
+
+    return _plain
 
 
 def _checked(query: Rows, stored: CompactVectors) -> NDArray[np.float32]:

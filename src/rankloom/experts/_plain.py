@@ -1,0 +1,88 @@
+"""The loops of `_kernels` in NumPy, for processes that compare little: they take the same arguments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloom.experts.compact import TAIL, CompactVectors
+
+LITTLE = np.float32(2.0**-30)  # 0 by it is 0, so that no place has to be left out
+_BLOCK = 1 << 16  # components at a time: they stay in the cache of a core
+
+Bytes = NDArray[np.uint8]
+Floats = NDArray[np.float32]
+Rows = NDArray[np.int64]
+
+
+def fused(rows: Bytes, wanted: Rows, everything: bool, query: Floats, out: Floats, begin: int, end: int) -> None:
+    """Fill the entries of `out` from begin to end with the distances of the wanted rows: five, or the first four."""
+    step = max(1, _BLOCK // max(1, len(query)))
+    for first in range(begin, end, step):
+        last = min(first + step, end)
+        block = rows[first:last] if everything else rows[wanted[first:last]]
+        out[first:last] = _distances(block, query)[:, : out.shape[1]]
+
+
+def fused_between(rows: Bytes, queries: Rows, wanted: Rows, ends: Rows, out: Floats) -> None:
+    """Fill `out` with the distances of some rows to each of several others; see `_kernels.fused_between`."""
+    for place, query in enumerate(queries.tolist()):
+        if query >= 0:
+            fused(rows, wanted, False, CompactVectors(rows)[query], out, int(ends[place]), int(ends[place + 1]))
+
+
+def weighted(
+    rows: Bytes,
+    wanted: Rows,
+    everything: bool,
+    queries: Floats,
+    weights: Floats,
+    scales: Floats,
+    out: Floats,
+    begin: int,
+    end: int,
+) -> None:
+    """Add the weighted similarities of the wanted rows from begin to end to each of several queries to `out`."""
+    distances = np.empty((end, len(weights)), np.float32)
+    for query, total in zip(queries, out, strict=True):
+        fused(rows, wanted, everything, query, distances, begin, end)
+        weighted_distances(distances[begin:], weights, scales, total[begin:end])
+
+
+def weighted_distances(distances: Floats, weights: Floats, scales: Floats, out: Floats) -> None:
+    """Add the weighted similarities of rows whose distances are known to `out`."""
+    for place in np.flatnonzero(weights):
+        out += weights[place] * np.exp(distances[:, place] / -scales[place])
+
+
+def _distances(block: Bytes, query: Floats) -> Floats:
+    """All distances of a block of rows. Cosine and intersection follow from sums that are stored, as in `_kernels`."""
+    vectors = CompactVectors(block)[:]
+    norms, totals = np.ascontiguousarray(block[:, 2 - TAIL :]).view("<f4").T.astype(np.float32)
+    query_norm, query_total = (np.float32(each) for each in _sums(query))
+    unit, half = np.float32(1.0), np.float32(0.5)
+    difference = vectors - query
+    squares = difference * difference
+    out = np.empty((len(block), 5), np.float32)
+    city, squared = np.abs(difference, out=difference).sum(axis=1), squares.sum(axis=1)
+    squares /= np.abs(vectors, out=vectors) + (np.abs(query) + LITTLE)
+    out[:, 0] = city
+    out[:, 1] = np.sqrt(squared)
+    out[:, 2] = unit - _shares(half * (norms + query_norm - squared), np.sqrt(norms * query_norm))
+    out[:, 3] = squares.sum(axis=1)
+    out[:, 4] = unit - _shares(half * (totals + query_total - city), np.maximum(totals, query_total))
+    np.maximum(out, 0.0, out=out)  # rounding may go below
+    return out
+
+
+def _sums(query: Floats) -> tuple[Any, Any]:
+    """The squared norm and the total of a query, rounded as those of stored rows are."""
+    exact = query.astype(np.float64)
+    return np.square(exact).sum(), exact.sum()
+
+
+def _shares(parts: Floats, wholes: Floats) -> Floats:
+    """Parts of wholes; 0 where there is nothing to share."""
+    return np.divide(parts, wholes, out=np.zeros_like(parts), where=wholes > 0)
