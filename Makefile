@@ -8,7 +8,7 @@ PYTEST := $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile --
 NUMERICAL := tests/reranking tests/descriptors tests/experts $(patsubst %,tests/%.py,concepts/test_bagging \
   engine/test_graphs engine/test_index engine/test_learning engine/test_neighbors evaluation/test_metrics) tests/rankers
 
-ON_POSTGRES := $(patsubst %,collection/test_%,collection contents copies export learning_settings marks organizing people places profiles) \
+ON_POSTGRES := $(patsubst %,collection/test_%,collection commits contents copies export learning_settings marks organizing people places profiles) \
   $(patsubst %,engine/test_%,learning models replay filters) $(patsubst %,server/test_%,suggest profiles organize)
 
 # Compiled modules are kept: the tests start hundreds of processes, which would compile them again.

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Self
 from numpy.typing import NDArray
 
 from rankloom._io import make_folder
+from rankloom.collection._commits import GroupCommit, R
 from rankloom.collection._database import Database, Store
 from rankloom.collection._files import mapped, vector_file
 from rankloom.collection._locks import shared
@@ -104,6 +105,7 @@ class Collection:
         self._local = threading.local()
         self._connections: list[Database] = []
         self._guard, self._writing = threading.Lock(), threading.Lock()
+        self._group = GroupCommit(self.transaction)
         self._before_close: list[weakref.WeakMethod[Callable[[], None]]] = []
         self._lock: int | None = None
         self._changed = self._let_go = False
@@ -231,6 +233,10 @@ class Collection:
             if alone:
                 self._writing.release()
         self._changed = True
+
+    def write(self, change: Callable[[Database], R]) -> R:
+        """The result of a small change, which is on disk then; changes of threads that wait share a commit."""
+        return self._group.run(change)
 
     @contextmanager
     def indexing(self) -> Iterator[None]:

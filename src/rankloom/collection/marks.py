@@ -80,20 +80,22 @@ def add_marks(
     wanted = [
         Mark(int(item), float(grade), None if over is None else int(over)) for item, grade, over in map(_mark, given)
     ]
+    for mark in wanted:
+        if not (isfinite(mark.grade) and abs(mark.grade) <= _LARGEST):
+            raise ValueError(f"a grade must be a finite number up to {_LARGEST:g}, got {mark.grade}")
+        if mark.over == mark.item:
+            raise ValueError(f"item {mark.item} cannot be preferred to itself")
     places = {int(item): place for place, item in enumerate(shown)}
-    numbers = []
+    above = [
+        min(places.get(mark.item, 0), MOST_SHOWN) if mark.grade > 0 and mark.over is None else 0 for mark in wanted
+    ]
+    named = [*places, *(item for mark in wanted for item in (mark.item, mark.over) if item is not None)]
     at = now()
-    with collection.transaction() as db:
-        _check_items(db, [*places, *(item for mark in wanted for item in (mark.item, mark.over) if item is not None)])
-        for mark in wanted:
-            if not (isfinite(mark.grade) and abs(mark.grade) <= _LARGEST):
-                raise ValueError(f"a grade must be a finite number up to {_LARGEST:g}, got {mark.grade}")
-            if mark.over == mark.item:
-                raise ValueError(f"item {mark.item} cannot be preferred to itself")
-        above = [
-            min(places.get(mark.item, 0), MOST_SHOWN) if mark.grade > 0 and mark.over is None else 0 for mark in wanted
-        ]
+
+    def write(db: Database) -> list[int]:
+        _check_items(db, named)
         kept = _keep_shown(db, [*places][: max(above, default=0)])
+        numbers = []
         for mark, place in zip(wanted, above, strict=True):
             cursor = db.execute(
                 "INSERT INTO qrels (qid, item, grade, user, at, over, shown, place) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -102,7 +104,9 @@ def add_marks(
             numbers.append(int(cursor.lastrowid or 0))
         if query is not None and wanted:
             db.execute("INSERT OR IGNORE INTO queries VALUES (?, ?, ?)", (qid, query, at))
-    return numbers
+        return numbers
+
+    return collection.write(write)
 
 
 def _keep_shown(db: Database, items: list[int]) -> int | None:

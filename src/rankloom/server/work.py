@@ -101,7 +101,7 @@ class Work:
     def __init__(self, searches: int, waiting: int, wrote: Callable[[], None] = lambda: None):
         self._wrote = wrote
         self._searches = _Queue("searches", searches, waiting)
-        self._writes = _Queue("writes", 4)  # what comes at the same time is learned together
+        self._writes = _Queue("writes", 16)  # what comes at the same time is stored and learned together
         self._uploads = _Queue("uploads", 2, UPLOADS)
         self._trainings = _Queue("trainings", 1, TRAININGS)
         self._reads = _Queue("reads", 4)
