@@ -104,7 +104,7 @@ class PostgresConnection:
         """Run a statement."""
         statement = translated(sql, self._lock)
         word = sql.split(None, 1)[0].upper()
-        if word in ("COMMIT", "ROLLBACK"):
+        if sql in ("COMMIT", "ROLLBACK"):  # ROLLBACK TO a savepoint stays inside of the transaction
             return self._end(word)
         try:
             rows: Rows = self._run(partial(self._rows, statement, parameters))
