@@ -3,7 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 # Where there is no terminal, a line for each package says that it goes on.
 INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar off $(shell [ -t 2 ] && echo --quiet)
-PYTEST := $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+PROCESSES ?= auto
+PYTEST := $(BIN)/python -m pytest -q -n $(PROCESSES) --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 # The rankers come last: while one process compiles their kernels for the common checks, the others would compile the same ones.
 NUMERICAL := tests/reranking tests/descriptors tests/experts $(patsubst %,tests/%.py,concepts/test_bagging \
   engine/test_graphs engine/test_index engine/test_learning engine/test_neighbors evaluation/test_metrics) tests/rankers

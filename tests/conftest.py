@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
+import signal
 import tempfile
 from collections import Counter
+from pathlib import Path
 
 import joblib
+import psutil
 from hypothesis import HealthCheck, settings
 
 from tests.building import ROOT
@@ -18,9 +22,31 @@ settings.register_profile("any machine", deadline=None, suppress_health_check=[H
 settings.load_profile("any machine")
 
 
+def _run_folder() -> str:
+    """A folder of this run; in memory where there is room, as collections wait for a disk many thousand times."""
+    place, name = Path("/dev/shm"), "rankloom-tests-"
+    for left in place.glob(f"{name}*-*"):  # a run that was killed could not tidy up
+        if not psutil.pid_exists(int(left.name.removeprefix(name).split("-")[0])):
+            shutil.rmtree(left, ignore_errors=True)
+    try:
+        room = min(shutil.disk_usage(place).free, psutil.virtual_memory().available)
+        fits = room > 6 << 30 and not os.statvfs(place).f_flag & os.ST_NOEXEC  # some tests write a program
+    except OSError:
+        fits = False
+    return tempfile.mkdtemp(prefix=f"{name}{os.getpid()}-", dir=place if fits else None)
+
+
 def pytest_configure(config):
     if not hasattr(config, "workerinput"):  # workers of pytest-xdist inherit what the first process set
-        os.environ[ROOT] = tempfile.mkdtemp(prefix="rankloom-tests-")
+        root = _run_folder()
+        # Pytest's own folders are in it too, as those of the processes that tests start.
+        os.environ[ROOT] = os.environ["TMPDIR"] = tempfile.tempdir = root
+        atexit.register(
+            shutil.rmtree, root, ignore_errors=True
+        )  # after what registers later: PostgreSQL writes until it stops
+        # A shell lets what it starts in the background ignore Ctrl-C, and processes of tests would inherit that.
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         # Side by side, threads of BLAS only wait for each other.
         for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
             os.environ.setdefault(name, "1")
@@ -48,8 +74,3 @@ def pytest_collection_modifyitems(config, items):
     for path in rankers[1:]:
         del first[path]
     items.sort(key=lambda item: -first[item.path])
-
-
-def pytest_unconfigure(config):
-    if not hasattr(config, "workerinput"):
-        shutil.rmtree(os.environ[ROOT], ignore_errors=True)

@@ -19,7 +19,7 @@ from rankloom.collection.copying import copy_collection
 from rankloom.collection.marks import marks
 from rankloom.collection.organizing import rate
 from rankloom.collection.postgres.address import POINTER, parsed
-from rankloom.collection.postgres.connection import connected
+from rankloom.collection.postgres.connection import connected, lock_of
 from rankloom.collection.postgres.schema import FIRST, SCRIPTS
 from rankloom.collection.query import Example, Query
 from rankloom.engine.index import PgvectorIndex
@@ -256,3 +256,12 @@ def test_what_only_folders_have_is_said(there, tmp_path):
         file = next(collection.folder.glob("vectors/*.codes"))
     file.write_bytes(b"\0" * file.stat().st_size)
     assert "0 problems left" in rankloom("repair", "-c", there, "--workers", "0").output
+
+
+def test_the_lock_of_indexing_is_free_when_indexing_ends(there):
+    taken = "SELECT pg_try_advisory_xact_lock(%s)", (lock_of(parsed(there), "index"),)  # until the end of the statement
+    with Collection(there) as collection, closing(connected(parsed(there))) as other:
+        for _ in range(50):  # a server frees what a closed connection held a moment later
+            with collection.indexing():
+                assert not other.execute(*taken).fetchone()[0]
+            assert other.execute(*taken).fetchone()[0]

@@ -24,7 +24,7 @@ from rankloom.server.errors import add_error_handlers
 from rankloom.server.guard import Guard
 from rankloom.server.health import Health
 from rankloom.server.jobs import Jobs
-from rankloom.server.page import Page
+from rankloom.server.page import own_page
 from rankloom.server.routes import ROUTES
 from rankloom.server.schemas import ErrorBody
 from rankloom.server.settings import ServerSettings
@@ -89,7 +89,7 @@ def create_app(engine: Engine, settings: ServerSettings | None = None) -> FastAP
     for routes in ROUTES:
         app.include_router(routes(context))
 
-    page = Page()
+    page = own_page()
 
     @app.get("/", include_in_schema=False)
     async def index(request: Request) -> Response:

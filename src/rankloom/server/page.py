@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import mimetypes
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -83,6 +84,12 @@ class Page:
             raise HTTPException(404)
         response = _response(self._files[named], Headers(scope=scope), _ASK if named == name else _FOREVER)
         await response(scope, receive, send)
+
+
+@cache
+def own_page() -> Page:
+    """The files that come with the package, joined and compressed once a process: all applications serve the same."""
+    return Page()
 
 
 def _file(name: str, content: bytes) -> _File:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
@@ -116,6 +116,8 @@ class PostgresStore:
             try:
                 yield
             finally:
+                with suppress(driver().Error):  # a server sees the end of a connection later
+                    self._indexing.execute("SELECT pg_advisory_unlock(%s)", (lock_of(self.address, "index"),))
                 self._indexing.close()
                 self._indexing = None
 
