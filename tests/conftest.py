@@ -41,9 +41,8 @@ def pytest_configure(config):
         root = _run_folder()
         # Pytest's own folders are in it too, as those of the processes that tests start.
         os.environ[ROOT] = os.environ["TMPDIR"] = tempfile.tempdir = root
-        atexit.register(
-            shutil.rmtree, root, ignore_errors=True
-        )  # after what registers later: PostgreSQL writes until it stops
+        # It runs after what registers later: PostgreSQL writes until it stops.
+        atexit.register(shutil.rmtree, root, ignore_errors=True)
         # A shell lets what it starts in the background ignore Ctrl-C, and processes of tests would inherit that.
         if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
             signal.signal(signal.SIGINT, signal.default_int_handler)
