@@ -301,7 +301,7 @@ def test_search_says_how_many_are_likely(judged):
     for query, asked in ((like(3), ("--item", 3)), (Query("red"), ("red",))):
         found = Engine(judged).search(query, N)
         said = rankloom("search", *asked, "-c", judged.folder, "-k", N).stderr.splitlines()[0]
-        assert said == (f"{found.total} results" if found.likely is None else f"about {found.likely} likely")
+        assert said == (f"{found.total} items, best first" if found.likely is None else f"about {found.likely} likely")
     assert Engine(judged).search(like(3), N).likely < N  # below 100 all digits are said
     assert rankloom("search", "--item", 3, "-c", judged.folder, "--json").stderr == ""
 

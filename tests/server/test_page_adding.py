@@ -25,7 +25,7 @@ def test_fill_an_empty_collection(opened, tmp_path):
         audit(page, "empty-light")
         page.fill("#text", "sea")
         page.keyboard.press("Enter")
-        expect(page.locator(".status")).to_contain_text("0 results")
+        expect(page.locator(".status")).to_contain_text("0 items")
         expect(page.locator(".empty-collection")).to_contain_text("still empty")
         page.click("#home")
         expect(page.locator(".welcome .empty-collection")).to_be_visible()

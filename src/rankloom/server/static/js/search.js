@@ -94,7 +94,7 @@ export class Search {
     } else if (!hits.length) this.speech.announce(t("Nothing was found."));
     else if (groups) {
       this.speech.announce(tn(answer.total, "{n} item, {query}", "{n} items, {query}", values));
-    } else this.speech.announce(t("{found} for {query}", values));
+    } else this.speech.announce(t("{query}: {found}", values));
   }
 
   /** @param {Error} error @param {boolean} animate an order that was shown stays */

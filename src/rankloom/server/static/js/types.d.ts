@@ -73,7 +73,10 @@ export interface Answer {
   likely: number | null;
   diffused: boolean;
   learning: boolean;
+  /** How many have some of the words; all of them in their texts; and more with automatic tags. */
   literal: number | null;
+  in_texts: number | null;
+  in_tags: number | null;
   /** Those that these results can have. */
   orders: string[];
   /** The words as the collection spells them, where some are nowhere. */
