@@ -128,7 +128,7 @@ class Ranking:
         """How many of the items that may be hits have all words of the query in their texts; and how many more have
         them in their texts and automatic tags."""
         snapshot, text = self.view.snapshot, self.encoded.query.text
-        texts, tags = (index.having(text, snapshot.n_items) for index in snapshot.texts)
+        texts, tags = (index.having(text, snapshot.n_items) for index in snapshot.texts.both)
         if not texts:
             return 0, 0
         written = np.all([self.eligible, *texts], axis=0)

@@ -163,6 +163,8 @@ export interface WorkState {
   waiting: Job[];
   jobs: Job[];
   items: number;
+  /** How often albums, stars and what is hidden were changed. */
+  organized: number;
   /** Whether indexing was cancelled, or ended with the server. */
   unfinished: boolean;
   watching: boolean;
