@@ -570,8 +570,8 @@ def test_the_demonstration(tmp_path):
     assert "8 pictures and shots described" in said
     for title in ('Words: "sunset boat"', "A picture of a lighthouse (00000.png)", "Both: that picture"):
         assert title in said
-    assert 'the first 20 results for "sea" had 2 lighthouses' in said  # words rank all eight pictures
-    assert "they have 2." in said
+    assert '2 of the first 20 results for "sea" showed a lighthouse' in said  # words rank all eight pictures
+    assert "others wrong, 2 do." in said
     assert said.splitlines()[-1].endswith(f"serve -c {tmp_path / 'collection'}")
     with Collection(tmp_path / "collection") as opened:
         assert len(opened) == 8
