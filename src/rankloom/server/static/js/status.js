@@ -34,7 +34,7 @@ export function makeStatus(store, search) {
       answer.learning ? h("span", { class: "muted" }, t("still learning from marks")) : null,
       answer.diffused ? h("span", { class: "muted" }, t("neighbours count")) : null,
       by ? h("span", { class: "muted" }, by) : null,
-      groups ? null : h("span", { class: "muted" }, duration(answer.seconds)),
+      groups ? null : h("span", { class: "muted took" }, duration(answer.seconds)),
     ] : null);
   });
   store.watch(["searching"], ({ searching }) => {
