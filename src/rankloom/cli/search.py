@@ -104,7 +104,7 @@ def search(
             results = sorted_search(engine, query, k, options, order or "score")
         matched = matched_texts(engine.collection, [hit.id for hit in results], query.text)
         meant = _meant(engine, query, results)
-    _show(query, results, matched, as_json)
+    _show(query, results, matched, as_json, order)
     if meant is not None:
         say(f"did you mean: {meant}", err=True)
     if results.learning:
@@ -164,7 +164,9 @@ def _listed(engine: Engine, query: Query, k: int, order: str | None) -> Results:
     return Results(hits, len(listing.items))
 
 
-def _show(query: Query, results: Results, matched: Mapping[int, MatchedText], as_json: bool) -> None:
+def _show(
+    query: Query, results: Results, matched: Mapping[int, MatchedText], as_json: bool, order: str | None = None
+) -> None:
     if not results:
         say(_nothing(query), err=True)
     elif as_json:
@@ -175,16 +177,17 @@ def _show(query: Query, results: Results, matched: Mapping[int, MatchedText], as
         table(["", "taken", "item", "time", "file"], rows)
     else:
         _show_ranked(results, matched)
-        say(_how_many(results), err=True)
+        say(_how_many(results, order), err=True)
         if results.literal is not None:
             say(_with_words(results), err=True)
 
 
-def _how_many(results: Results) -> str:
+def _how_many(results: Results, order: str | None) -> str:
     """How many results are likely right, by the first two digits; or how many items are in this order."""
     if results.likely is not None:
         return f"about {float(f'{results.likely:.2g}'):,.0f} likely"
-    return f"{results.total:,} {'item' if results.total == 1 else 'items'}, best first"
+    count = f"{results.total:,} {'item' if results.total == 1 else 'items'}"
+    return f"{count}, best first" if order in (None, "score") else count
 
 
 def _with_words(results: Results) -> str:

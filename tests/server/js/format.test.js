@@ -18,6 +18,8 @@ test("how many results there are, or are likely right", () => {
   assert.equal(howMany(counted), "1,835 items, best first");
   assert.equal(howMany({ ...counted, in_texts: 0 }), "1,835 items, best first");
   assert.equal(howMany({ ...counted, in_texts: 12 }), "12 have these words");
+  assert.equal(howMany({ ...counted, in_texts: 12 }, "newest"), "the 1,835 best results");
+  assert.equal(howMany({ ...counted, in_texts: 12 }, "uncertain"), "1,835 items");
   assert.equal(howMany({ ...counted, likely: 0 }), "about 0 likely");
   assert.equal(howMany({ ...counted, likely: 32, in_texts: 12 }), "about 32 likely");
   assert.equal(howMany({ ...counted, likely: 1249, total: 9000 }), "about 1,200 likely");

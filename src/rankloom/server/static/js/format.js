@@ -2,7 +2,7 @@
 
 import { locale, t, tn } from "./i18n.js";
 
-/** @import { Answer, Hit, Matched, Part } from "./types.js" */
+/** @import { Answer, Hit, Matched, Part, Sort } from "./types.js" */
 
 /**
  * A table without the names that every object has: what is looked up in it may come from people.
@@ -18,10 +18,14 @@ export function table(entries) {
 export const about = (n) => t("about {n}", { n: Number(n.toPrecision(2)) });
 
 /**
- * How many results are likely right, or have the words; else how many items were put into an order.
+ * How many results are likely right, or have the words; else how many items were put into an order. Another
+ * order is that of the best results alone.
  * @param {Pick<Answer, "likely" | "total" | "in_texts">} answer
+ * @param {Sort} [sort]
  */
-export function howMany({ likely, total, in_texts: written }) {
+export function howMany({ likely, total, in_texts: written }, sort = "") {
+  if (sort === "uncertain") return tn(total, "{n} item", "{n} items");
+  if (sort) return tn(total, "the best result", "the {n} best results");
   if (likely !== null) return t("{about} likely", { about: about(likely) });
   if (written) return tn(written, "{n} has these words", "{n} have these words");
   return total ? tn(total, "{n} item, best first", "{n} items, best first") : tn(0, "{n} item", "{n} items");

@@ -87,7 +87,7 @@ export class Search {
     });
     if (keep) return;
     const { up, down } = moves(before, answer.hits);
-    const values = { query: inWords(query), found: howMany(answer) };
+    const values = { query: inWords(query), found: howMany(answer, this.store.state.sort) };
     if (animate) {
       this.speech.announce(tn(up, "New order. {n} result moved up, {down} down.",
         "New order. {n} results moved up, {down} down.", { down }));

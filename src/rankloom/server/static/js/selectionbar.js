@@ -32,6 +32,11 @@ export class SelectionBar {
     this.order = order;
     this.root = $("selection");
     this.root.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => this.key(event));
+    document.addEventListener("keydown", (event) => {
+      const taken = /** @type {Element} */ (event.target).closest("input, textarea, select, .panel, .menu");
+      if (event.key !== "Escape" || event.defaultPrevented || taken || !selection.size) return;
+      if (!document.querySelector("dialog[open]")) selection.clear();
+    });
     store.watch(["selected", "order"], (state, before) => {
       const hadFocus = this.root.contains(document.activeElement);
       if (state.selected !== before.selected || state.selected.size) this.draw(state);

@@ -27,7 +27,7 @@ export function makeStatus(store, search) {
       answer.did_you_mean ? meant(answer.did_you_mean, search) : null,
       groups ? h("strong", {}, tn(answer.total, "{n} item", "{n} items"))
         : h("span", { title: tn(answer.total, "{n} item in all", "{n} items in all") },
-          h("strong", {}, ["", "uncertain"].includes(sort) ? howMany(answer) : best(answer.total))),
+          h("strong", {}, howMany(answer, sort))),
       ...literally(answer).map((said) => h("span", { class: "muted" }, said)),
       answer.marks ? h("span", { class: "follows" },
         tn(answer.marks, "follows {n} mark", "follows {n} marks")) : null,
@@ -48,9 +48,6 @@ export function makeStatus(store, search) {
     document.title = asked ? `${query.text.trim() || t("Pictures")} · Rankloom` : "Rankloom";
   });
 }
-
-/** Another order is that of the best results alone. @param {number} n */
-const best = (n) => tn(n, "the best result", "the {n} best results");
 
 /**
  * The offer to search for words that the collection has.
