@@ -374,3 +374,13 @@ def test_a_finger_orders_an_album_and_other_windows_see_albums(opened, served):
         "(tab) => { tab.blur(); document.dispatchEvent(new Event('visibilitychange')); }"
     )
     expect(page.locator(".album", has_text="Elsewhere")).to_be_visible()
+
+
+def test_the_sheet_of_a_phone_makes_room_for_what_the_tools_open(opened):
+    page = opened("/?q=sea", viewport=PHONE, is_mobile=True, has_touch=True, device_scale_factor=2)
+    results(page)
+    page.locator("#panel-toggle").tap()
+    expect(page.locator("#panel")).to_be_visible()
+    page.get_by_role("button", name="Saved").first.tap()
+    expect(page.locator("#panel")).to_be_hidden()
+    page.get_by_role("button", name="Save this").tap(trial=True)  # nothing covers it
