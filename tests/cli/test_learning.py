@@ -310,7 +310,7 @@ def test_search_says_how_many_are_likely(judged):
     for query, asked in ((like(3), ("--item", 3)), (Query("red"), ("red",))):
         found = Engine(judged).search(query, N)
         said = rankloom("search", *asked, "-c", judged.folder, "-k", N).stderr.splitlines()[0]
-        assert said == (f"{found.total} results" if found.likely is None else f"about {found.likely} likely")
+        assert said == (f"{found.total} items, best first" if found.likely is None else f"about {found.likely} likely")
     assert Engine(judged).search(like(3), N).likely < N  # below 100 all digits are said
     assert rankloom("search", "--item", 3, "-c", judged.folder, "--json").stderr == ""
 
@@ -579,8 +579,8 @@ def test_the_demonstration(tmp_path):
     assert "8 pictures and shots described" in said
     for title in ('Words: "sunset boat"', "A picture of a lighthouse (00000.png)", "Both: that picture"):
         assert title in said
-    assert 'the first 20 results for "sea" had 2 lighthouses' in said  # words rank all eight pictures
-    assert "they have 2." in said
+    assert '2 of the first 20 results for "sea" showed a lighthouse' in said  # words rank all eight pictures
+    assert "others wrong, 2 do." in said
     assert said.splitlines()[-1].endswith(f"serve -c {tmp_path / 'collection'}")
     with Collection(tmp_path / "collection") as opened:
         assert len(opened) == 8

@@ -20,7 +20,7 @@ from rankloom.collection.albums import (
     remove_from_album,
 )
 from rankloom.collection.browsing import Catalogue, Group, dates_of
-from rankloom.collection.contents import counters
+from rankloom.collection.contents import counters, state_of
 from rankloom.collection.organizing import (
     Notes,
     TagCount,
@@ -34,6 +34,7 @@ from rankloom.collection.organizing import (
 )
 from rankloom.collection.overview import item_summaries
 from rankloom.collection.query import Filters, Query
+from rankloom.collection.text_files import grown_indexes, text_indexes
 from tests.archives import write_rows
 
 DATES = {1: "2024-05-03T10:00:00", 2: "2024-05-01", 3: "2023-12-24", 4: "1999"}  # 5 and 6 have those of their files
@@ -106,6 +107,34 @@ def test_captions_tags_stars(collection):
     assert counters(collection).contents == before
     set_caption(collection, 1, "")
     assert notes_of(collection, [1])[1].caption == ""
+
+
+def test_texts_that_the_owner_changes_are_indexed_one_by_one(collection):
+    with collection.transaction() as db:
+        db.execute("INSERT INTO texts (item, path, source, text) VALUES (1, '', 'embedded', 'the house')")
+    set_caption(collection, 1, "a red boat")
+    change_tags(collection, [1, 2], add=["Rome"])
+    then = state_of(collection)
+    before = text_indexes(collection, then)
+
+    def grown():
+        return grown_indexes(collection, before, then, state_of(collection))
+
+    def scores(indexes):
+        return [indexes.text.scores(words, 6).tolist() for words in ("boat", '"red boat"', "house rome", "rome*")]
+
+    for change in (
+        lambda: set_caption(collection, 1, "an old house"),
+        lambda: set_caption(collection, 3, "a boat in Rome"),
+        lambda: change_tags(collection, [2], remove=["Rome"], add=["boat"]),
+        lambda: set_caption(collection, 3, ""),
+    ):
+        change()
+        assert scores(grown()) == scores(text_indexes(collection, state_of(collection)))
+    assert before.text.scores("boat", 6)[0] > 0  # what was before stays
+    with collection.transaction() as db:
+        db.execute("DELETE FROM texts WHERE source = 'embedded'")
+    assert grown() is None  # nobody knows of which item it was
 
 
 def test_what_cannot_be_noted(collection):

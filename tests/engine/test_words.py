@@ -95,9 +95,30 @@ def test_hits_say_whether_they_have_the_words(collection):
     assert all(hit.literal is None for hit in engine.search(Query(examples=(Example(item=1),)), 5))
 
 
+def test_words_that_people_wrote_are_told_from_automatic_tags(collection):
+    with collection.transaction() as db:
+        db.execute("DELETE FROM texts")
+        rows = [
+            (1, "file", "red boat"),
+            (2, "file", "red house"),
+            (2, "tag", "boat"),
+            (3, "tag", "red, boat"),
+            (4, "tag", "red"),
+        ]
+        db.executemany("INSERT INTO texts (item, path, source, text) VALUES (?, '', ?, ?)", rows)
+    engine = Engine(collection)
+    results = engine.search(Query("a red boat"), 5)
+    assert (results.in_texts, results.in_tags, results.literal) == (1, 2, 4)
+    assert (engine.search(Query("red -house"), 5).in_texts, engine.search(Query('"red boat"'), 5).in_tags) == (1, 1)
+    assert engine.search(Query("red boat xqzv"), 5).in_texts == 0
+    said = rankloom("search", "a red boat", "-c", collection.folder, "-k", 3).stderr
+    assert "1 has these words, 2 more by automatic tags, 1 has some of them, the others are a guess by looks" in said
+    assert engine.search(Query(examples=(Example(item=1),)), 5).in_texts is None
+
+
 def test_the_shell_says_what_is_a_guess(collection):
     some = rankloom("search", "boat", "-c", collection.folder, "-k", 3)
-    assert re.search(r"^\d+ have these words in texts or tags; the others are a guess by looks$", some.stderr, re.M)
+    assert re.search(r"^\d+ (has|have) these words.*, the others are a guess by looks$", some.stderr, re.M)
     none = rankloom("search", "xqzv", "-c", collection.folder, "-k", 3)
     assert "no text or tag has these words: the order is a guess by looks" in none.stderr
     assert "guess" not in some.stdout + none.stdout

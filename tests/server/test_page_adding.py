@@ -25,7 +25,7 @@ def test_fill_an_empty_collection(opened, tmp_path):
         audit(page, "empty-light")
         page.fill("#text", "sea")
         page.keyboard.press("Enter")
-        expect(page.locator(".status")).to_contain_text("0 results")
+        expect(page.locator(".status")).to_contain_text("0 items")
         expect(page.locator(".empty-collection")).to_contain_text("still empty")
         page.click("#home")
         expect(page.locator(".welcome .empty-collection")).to_be_visible()
@@ -59,7 +59,7 @@ def test_fill_an_empty_collection(opened, tmp_path):
         # Who searches for something is told, and nothing moves before it is asked for.
         page.get_by_role("combobox", name="Words").fill("coast")
         page.keyboard.press("Enter")
-        expect(page.locator(".status")).to_contain_text("in ")
+        expect(page.locator(".status")).to_contain_text("best first")
         Image.new("RGB", (90, 60), "blue").save(tmp_path / "photos" / "2023" / "blue.png")
         phone.get_by_role("button", name="Look for changes").click()
         expect(page.locator(".news")).to_be_visible()

@@ -115,8 +115,8 @@ def test_the_page_speaks_the_readers_language(opened):
     page = opened("/?q=sea", locale="de-DE")
     results(page)
     assert page.evaluate("document.documentElement.lang") == "de"
-    expect(page.locator(".status")).to_contain_text(re.compile(r"\d Ergebnisse in \d"))
-    expect(page.locator("#live")).to_contain_text("für „sea“")
+    expect(page.locator(".status")).to_contain_text(re.compile(r"\d haben diese Wörter"))
+    expect(page.locator("#live")).to_contain_text("„sea“: ")
     label = page.locator(".tile").first.get_attribute("aria-label")
     assert re.match(r"Ergebnis 1 von \d+, .+, Punkte 0,\d{3}$", label), label
     page.click("#panel-toggle")

@@ -44,6 +44,7 @@ def test_doubt_far_comparisons_and_a_concept_with_words(opened):
     order.select_option("uncertain")
     expect(page).to_have_url(f"{served_of(page)}/?q=sea&sort=uncertain")
     expect(page.locator(".status")).to_contain_text("most uncertain first")
+    expect(page.locator(".status")).not_to_contain_text("best first")
     doubtful = results(page)
     assert not {first[0], first[1], first[6]} & {*doubtful}
     audit(page, "uncertain-light")

@@ -324,3 +324,63 @@ def test_a_finger_that_is_held_selects(opened, served):
     audit(page, "phone-notes")
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     page.get_by_label("Close", exact=True).tap()
+
+
+def test_a_finger_orders_an_album_and_other_windows_see_albums(opened, served):
+    page = opened(viewport=PHONE, is_mobile=True, has_touch=True, device_scale_factor=2)
+    found = results(page)[:4]
+
+    def send(path, **body):
+        answer = page.request.post(served.address + path, data=body, headers={"X-Rankloom": "1"})
+        assert answer.ok, answer.text()
+        return answer.json()
+
+    number = send("/api/albums", name="By finger", items=found)["id"]
+    send(f"/api/albums/{number}", by_hand=True)
+    page.goto(f"{served.address}/?album={number}")
+    expect(page.locator(".albumbar .hint")).to_contain_text("hold a picture and drag it onto another")
+    assert results(page) == found
+    driver = page.context.new_cdp_session(page)
+
+    def touch(kind, *places):
+        boxes = [page.locator(".tile").nth(place).bounding_box() for place in places]
+        points = [{"x": box["x"] + 40, "y": box["y"] + 40} for box in boxes]
+        driver.send("Input.dispatchTouchEvent", {"type": f"touch{kind}", "touchPoints": points})
+
+    # Held and dragged onto the second one; then by one place with the bar.
+    touch("Start", 3)
+    expect(page.locator(".tile").nth(3)).to_have_class(re.compile("carried"))
+    touch("Move", 1)
+    touch("End")
+    until(page, f"document.querySelectorAll('.tile')[1]?.dataset.id === '{found[3]}'")
+    expect(page.locator("#selection")).to_be_hidden()
+    touch("Start", 0)
+    expect(page.locator(".tile").nth(0)).to_have_class(re.compile("is-selected"))
+    touch("End")
+    page.get_by_role("button", name="Later").tap()
+    until(page, f"document.querySelectorAll('.tile')[1]?.dataset.id === '{found[0]}'")
+    audit(page, "phone-album-by-hand")
+    page.locator("#help").focus()
+    page.keyboard.press("Escape")  # wherever the focus is
+    expect(page.locator("#selection")).to_be_hidden()
+    # What another device does shows without being asked for.
+    send(f"/api/albums/{number}/items", remove=[found[1]])
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")  # the next look comes in seconds anyway
+    until(page, "document.querySelectorAll('.tile').length === 3")
+    page.locator("#tab-albums").tap()
+    expect(page.locator(".album", has_text="By finger")).to_contain_text("3 items")
+    send("/api/albums", name="Elsewhere", items=found)
+    page.locator("#tab-albums").evaluate(
+        "(tab) => { tab.blur(); document.dispatchEvent(new Event('visibilitychange')); }"
+    )
+    expect(page.locator(".album", has_text="Elsewhere")).to_be_visible()
+
+
+def test_the_sheet_of_a_phone_makes_room_for_what_the_tools_open(opened):
+    page = opened("/?q=sea", viewport=PHONE, is_mobile=True, has_touch=True, device_scale_factor=2)
+    results(page)
+    page.locator("#panel-toggle").tap()
+    expect(page.locator("#panel")).to_be_visible()
+    page.get_by_role("button", name="Saved").first.tap()
+    expect(page.locator("#panel")).to_be_hidden()
+    page.get_by_role("button", name="Save this").tap(trial=True)  # nothing covers it

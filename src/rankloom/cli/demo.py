@@ -103,8 +103,8 @@ def _show(engine: Engine, collection: Collection, folder: Path) -> None:
     after = engine.search(query, 20)
     counts = [sum(kind(hit.path) == wanted for hit in answer) for answer in (before, after)]
     say(
-        f'Taught: the first 20 results for "sea" had {counts[0]} lighthouses. After ten marks, lighthouses right and '
-        f"others wrong, they have {counts[1]}."
+        f'Taught: {counts[0]} of the first 20 results for "sea" showed a lighthouse. After ten marks, lighthouses '
+        f"right and others wrong, {counts[1]} do."
     )
     while engine.undo(query) is not None:
         pass

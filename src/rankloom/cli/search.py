@@ -105,7 +105,7 @@ def search(
             results = sorted_search(engine, query, k, options, order or "score")
         matched = matched_texts(engine.collection, [hit.id for hit in results], query.text)
         meant = _meant(engine, query, results)
-    _show(query, results, matched, as_json)
+    _show(query, results, matched, as_json, order)
     if meant is not None:
         say(f"did you mean: {meant}", err=True)
     if results.learning:
@@ -165,7 +165,9 @@ def _listed(engine: Engine, query: Query, k: int, order: str | None) -> Results:
     return Results(hits, len(listing.items))
 
 
-def _show(query: Query, results: Results, matched: Mapping[int, MatchedText], as_json: bool) -> None:
+def _show(
+    query: Query, results: Results, matched: Mapping[int, MatchedText], as_json: bool, order: str | None = None
+) -> None:
     if not results:
         say(_nothing(query), err=True)
     elif as_json:
@@ -176,25 +178,43 @@ def _show(query: Query, results: Results, matched: Mapping[int, MatchedText], as
         table(["", "taken", "item", "time", "file"], rows)
     else:
         _show_ranked(results, matched)
-        say(_how_many(results), err=True)
-        if results.literal is not None and results.literal < results.total:
-            say(_guessed(results.literal), err=True)
+        say(_how_many(results, order), err=True)
+        if results.literal is not None:
+            say(_with_words(results), err=True)
 
 
-def _how_many(results: Results) -> str:
-    """How many results are likely right, by the first two digits; or how many there are."""
+def _how_many(results: Results, order: str | None) -> str:
+    """How many results are likely right, by the first two digits; or how many items are in this order."""
     if results.likely is not None:
         return f"about {float(f'{results.likely:.2g}'):,.0f} likely"
-    return f"{results.total:,} {'result' if results.total == 1 else 'results'}"
+    count = f"{results.total:,} {'item' if results.total == 1 else 'items'}"
+    return f"{count}, best first" if order in (None, "score") else count
 
 
-def _guessed(literal: int) -> str:
-    """What to say of results that do not have the words: any words at all rank all pictures."""
-    if literal == 0:
+def _with_words(results: Results) -> str:
+    """How many items have the words, and that the others are a guess: any words at all rank all pictures."""
+    if not results.literal:
         return "no text or tag has these words: the order is a guess by looks"
-    return (
-        f"{literal:,} {'has' if literal == 1 else 'have'} these words in texts or tags; the others are a guess by looks"
-    )
+    written, tagged = results.in_texts or 0, results.in_tags or 0
+    some = max(0, results.literal - written - tagged)
+    said = [f"{written:,} {_have(written)} these words"] if written else []
+    if tagged:
+        said.append(
+            f"{tagged:,} more by automatic tags"
+            if written
+            else f"{tagged:,} {_have(tagged)} these words as automatic tags"
+        )
+    if not said:
+        said.append("none has all these words")
+    if some:
+        said.append(f"{some:,} {_have(some)} some of them")
+    if results.literal < results.total:
+        said.append("the others are a guess by looks")
+    return ", ".join(said)
+
+
+def _have(n: int) -> str:
+    return "has" if n == 1 else "have"
 
 
 def _nothing(query: Query) -> str:

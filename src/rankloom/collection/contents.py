@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from typing import NamedTuple
 
 import numpy as np
 
+from rankloom.collection._texts import OWN_SOURCES
 from rankloom.collection.collection import Collection
 from rankloom.collection.concepts import stored_concepts
 from rankloom.core import FloatArray
@@ -99,6 +100,19 @@ def texts_after(collection: Collection, number: int) -> list[StoredText]:
     """The texts that came after the one with a number, in the order in which they came."""
     query = "SELECT item, source, text FROM texts WHERE number > ? ORDER BY number"
     return [StoredText(*row) for row in collection.db.execute(query, (number,)).fetchall()]
+
+
+def texts_up_to(collection: Collection, number: int, items: Iterable[int]) -> list[StoredText]:
+    """The texts of some items up to the one with a number, in the order in which they came."""
+    query = "SELECT item, source, text FROM texts WHERE item = ? AND number <= ? ORDER BY number"
+    found = (collection.db.execute(query, (item, number)).fetchall() for item in sorted(items))
+    return [StoredText(*row) for rows in found for row in rows]
+
+
+def texts_of_owner(collection: Collection) -> dict[int, int]:
+    """The item of each caption and tag that the owner wrote, by its number."""
+    query = "SELECT number, item FROM texts WHERE source IN (?, ?)"
+    return dict(collection.db.execute(query, OWN_SOURCES).fetchall())
 
 
 def face_counts(collection: Collection) -> FloatArray:

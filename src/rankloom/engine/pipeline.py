@@ -206,10 +206,11 @@ class Pipeline:
             ]
         diffused, learning = ranking.diffused is not None, ranking.view.learning
         n_literal = None if literal is None else int(literal[found.allowed].sum())
+        in_texts, in_tags = (None, None) if literal is None else ranking.n_with_words
         return Results(
             tuple(hits), arranged.n_results, cutoff, diffused, ranking.judgements.n_marks,
-            learning=learning, literal=n_literal, likely=likely, contradicted=len(ranking.contradicted),
-            bordered=found.border is not None,
+            learning=learning, literal=n_literal, in_texts=in_texts, in_tags=in_tags, likely=likely,
+            contradicted=len(ranking.contradicted), bordered=found.border is not None,
         )  # fmt: skip
 
     def hits(

@@ -123,6 +123,18 @@ class Ranking:
         """Which items have words of the query in their texts or tags; the others only look like it."""
         return self._has_any(TEXT, TAGS)
 
+    @cached_property
+    def n_with_words(self) -> tuple[int, int]:
+        """How many of the items that may be hits have all words of the query in their texts; and how many more have
+        them in their texts and automatic tags."""
+        snapshot, text = self.view.snapshot, self.encoded.query.text
+        texts, tags = (index.having(text, snapshot.n_items) for index in snapshot.texts.both)
+        if not texts:
+            return 0, 0
+        written = np.all([self.eligible, *texts], axis=0)
+        either = [by_text | by_tag for by_text, by_tag in zip(texts, tags, strict=True)]
+        return int(written.sum()), int((np.all([self.eligible, *either], axis=0) & ~written).sum())
+
     def _has_any(self, *names: str) -> NDArray[np.bool_]:
         phi = self.base.phi
         return np.asarray(np.any([phi.column(phi.names.index(name)) != 0 for name in names], axis=0))

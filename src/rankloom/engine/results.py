@@ -50,6 +50,8 @@ class Results(Sequence[SearchHit]):
     learning : whether there are marks that the weights do not know yet.
     likely : about how many of them are what was looked for; None where nothing can be said.
     literal : how many of the matching items have words of the query in their texts or tags; None without words.
+    in_texts : how many have all words of the query in their texts; None without words.
+    in_tags : how many more have them with their automatic tags; None without words.
     contradicted : how many marks of this query the others contradict.
     bordered : whether something says where right and wrong meet, so that items can be ordered by doubt.
     """
@@ -62,6 +64,8 @@ class Results(Sequence[SearchHit]):
     session: int | None = None
     learning: bool = False
     literal: int | None = None
+    in_texts: int | None = None
+    in_tags: int | None = None
     likely: int | None = None
     contradicted: int = 0
     bordered: bool = False

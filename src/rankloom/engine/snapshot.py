@@ -303,7 +303,7 @@ def take_snapshot(collection: Collection, before: Snapshot | None = None) -> Sna
         concepts = concept_scores(collection, vectors)
         present, encoders = collection.present(), encoders_of(collection)
         refined = refined_map(collection)
-    for index in texts:
+    for index in texts.both:
         index.count(statistics.counted)
     looks = Looks.of(collection, state.n_items, refined, None if before is None else before.looks)
     sketches = None

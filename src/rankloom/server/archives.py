@@ -104,14 +104,15 @@ class _Names:
     """Names of an archive, each once."""
 
     def __init__(self) -> None:
-        self._used: set[str] = set()
+        self._used: dict[str, int] = {}  # with the number of the last one that would have had it
 
     def free(self, name: str) -> str:
-        wanted = name.encode("utf-8", "replace").decode().replace("\\", "_")
+        first = wanted = name.encode("utf-8", "replace").decode().replace("\\", "_")
         stem, ending = os.path.splitext(wanted)
-        number = 1
+        number = self._used.get(first.casefold(), 1)
         while wanted.casefold() in self._used:
             number += 1
             wanted = f"{stem} ({number}){ending}"
-        self._used.add(wanted.casefold())
+        self._used[wanted.casefold()] = 1
+        self._used[first.casefold()] = number
         return wanted

@@ -13,7 +13,6 @@ from rankloom.server.schemas import MOST, Date, FiltersModel, ItemId, MarkId, Qu
 
 MOST_PAGE = 1000
 MOST_CELLS = 32  # of the map, in a row or column
-MOST_FILES = 2000  # in one download
 Tag = Annotated[str, Field(max_length=LONGEST_TAG), AfterValidator(clean_tag)]
 Items = Annotated[list[ItemId], Field(min_length=1, max_length=MOST)]
 AlbumName = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
@@ -129,18 +128,13 @@ class MoveRequest(ItemsRequest):
 class DownloadRequest(StrictModel):
     """Files of items, or sidecars with what the owner says of them, to be downloaded in one archive."""
 
-    items: list[ItemId] | None = Field(
-        None,
-        min_length=1,
-        max_length=MOST,
-        description=f"At most {MOST_FILES:,} for files; of sidecars all unless given.",
-    )
+    items: list[ItemId] | None = Field(None, min_length=1, max_length=MOST, description="Of sidecars all unless given.")
     what: Literal["files", "xmp"] = "files"
 
     @model_validator(mode="after")
-    def _few_files(self) -> Self:
-        if self.what == "files" and (self.items is None or len(self.items) > MOST_FILES):
-            raise ValueError(f"items: at most {MOST_FILES:,} files go into one archive; name them")
+    def _which_files(self) -> Self:
+        if self.what == "files" and self.items is None:
+            raise ValueError(f"items: say which files go into the archive, at most {MOST:,}")
         return self
 
 

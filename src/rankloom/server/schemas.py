@@ -210,7 +210,9 @@ class SearchResponse(BaseModel):
     marks: int
     contradicted: int
     learning: bool
-    literal: int | None
+    literal: int | None = Field(description="How many have words of the query in their texts or automatic tags.")
+    in_texts: int | None = Field(None, description="How many have all words of the query in their texts.")
+    in_tags: int | None = Field(None, description="How many more have them with their automatic tags.")
     orders: list[Order] = Field(description="Those that these results can have.")
     did_you_mean: str | None = Field(None, description="The words of the query as the collection spells them.")
     seconds: float

@@ -206,6 +206,19 @@ class TextIndex:
             scores[~self._matches(state, query, parts)] = 0.0
         return _sized(scores, n_items)
 
+    def having(self, query: str | TextQuery, n_items: int | None = None) -> list[Flags]:
+        """Which items have each word, each prefix and each phrase of a query, in this order; minus words do not matter.
+
+        >>> index = TextIndex.build([(1, "A red flower"), (2, "Two dogs on a beach")])
+        >>> [flags.tolist() for flags in index.having("red bus dog*")]
+        [[True, False], [False, False], [False, True]]
+        """
+        query, state = _parsed(query), self._state
+        parts = dict(self._parts(state, TextQuery(words=query.words)))
+        places = [parts.get(word, []) for word in query.words]
+        places += [part for _, part in self._parts(state, replace(query, words=()))]
+        return [_sized(_flags(part, len(state.lengths)), n_items) for part in places]
+
     def matches(self, query: str | TextQuery, n_items: int | None = None) -> Flags:
         """Whether an item has every phrase of a query and no minus word; plain words and prefixes do not matter."""
         query, state = _parsed(query), self._state

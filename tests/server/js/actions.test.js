@@ -19,8 +19,8 @@ const hit = (id, rank, mark = null) => ({
 
 /** @param {number[]} ids @param {number} total @returns {Answer} */
 const answer = (ids, total = ids.length) => ({
-  total, cutoff: null, likely: null, diffused: false, learning: false, literal: null, orders: [],
-  did_you_mean: null, marks: 0, seconds: 0.01,
+  total, cutoff: null, likely: null, diffused: false, learning: false, literal: null, in_texts: null,
+  in_tags: null, orders: [], did_you_mean: null, marks: 0, seconds: 0.01,
   hits: ids.map((id, i) => hit(id, i + 1)),
 });
 
@@ -68,7 +68,7 @@ test("a search asks the server and shows what comes", async () => {
   assert.deepEqual(visited, ["/?q=sea"]);
   assert.deepEqual(store.state.hits.map((one) => one?.id), [5, 3]);
   assert.equal(store.state.searching, false);
-  assert.deepEqual(said, ["70 results for “sea”"]);
+  assert.deepEqual(said, ["“sea”: 70 items, best first"]);
   assert.equal(store.state.groups, null);
 });
 

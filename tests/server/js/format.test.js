@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  clock, date, duration, expertName, grouped, howMany, lastFrame, literally, mean, number, partGroup,
-  signed, smooth, sum, table, title,
+  clock, coordinates, date, duration, expertName, fileSize, grouped, howMany, lastFrame, literally,
+  longitudeText, mean, number, partGroup, signed, smooth, sum, table, title,
 } from "#page/format.js";
 
 test("numbers", () => {
@@ -14,19 +14,32 @@ test("numbers", () => {
 });
 
 test("how many results there are, or are likely right", () => {
-  assert.equal(howMany({ likely: null, total: 1835 }), "1,835 results");
-  assert.equal(howMany({ likely: 0, total: 9 }), "about 0 likely");
-  assert.equal(howMany({ likely: 32, total: 1835 }), "about 32 likely");
-  assert.equal(howMany({ likely: 1249, total: 9000 }), "about 1,200 likely");
+  const counted = { likely: null, total: 1835, in_texts: null };
+  assert.equal(howMany(counted), "1,835 items, best first");
+  assert.equal(howMany({ ...counted, in_texts: 0 }), "1,835 items, best first");
+  assert.equal(howMany({ ...counted, in_texts: 12 }), "12 have these words");
+  assert.equal(howMany({ ...counted, in_texts: 12 }, "newest"), "the 1,835 best results");
+  assert.equal(howMany({ ...counted, in_texts: 12 }, "uncertain"), "1,835 items");
+  assert.equal(howMany({ ...counted, likely: 0 }), "about 0 likely");
+  assert.equal(howMany({ ...counted, likely: 32, in_texts: 12 }), "about 32 likely");
+  assert.equal(howMany({ ...counted, likely: 1249, total: 9000 }), "about 1,200 likely");
 });
 
 test("how many results have the words", () => {
-  assert.equal(literally({ literal: null, total: 9 }), "");
-  assert.equal(literally({ literal: 9, total: 9 }), "");
-  assert.equal(literally({ literal: 0, total: 9 }), "no text has these words: a guess by looks");
-  assert.equal(literally({ literal: 1, total: 9 }), "1 has these words, the others are a guess by looks");
-  const many = { literal: 1200, total: 9000 };
-  assert.equal(literally(many), "1,200 have these words, the others are a guess by looks");
+  const said = { likely: null, total: 9, literal: null, in_texts: null, in_tags: null };
+  assert.deepEqual(literally(said), []);
+  assert.deepEqual(literally({ ...said, literal: 9, in_texts: 9, in_tags: 0 }), []); // how many says it
+  const others = "the others are a guess by looks";
+  const nothing = { ...said, literal: 0, in_texts: 0, in_tags: 0 };
+  assert.deepEqual(literally(nothing), ["no text has these words: a guess by looks"]);
+  assert.deepEqual(literally({ ...said, literal: 1, in_texts: 1, in_tags: 0 }), [others]);
+  assert.deepEqual(literally({ ...said, literal: 1, in_texts: 0, in_tags: 1 }),
+    ["1 has these words as automatic tags", others]);
+  const many = { ...said, total: 9000, literal: 1200, in_texts: 12, in_tags: 88 };
+  assert.deepEqual(literally(many), ["88 more by automatic tags", "1,100 have some of them", others]);
+  assert.deepEqual(literally({ ...many, likely: 40 })[0], "12 have these words");
+  assert.deepEqual(literally({ ...many, in_texts: 0, in_tags: 0 }),
+    ["none has all these words", "1,200 have some of them", others]);
 });
 
 test("times", () => {
@@ -35,6 +48,12 @@ test("times", () => {
   assert.equal(duration(1.26), "1.3 s");
   assert.equal(clock(0), "0:00");
   assert.equal(clock(65.9), "1:05");
+});
+
+test("sizes of files", () => {
+  const sizes = [1, 741_200, 999_499, 999_500, 2_340_000, 9_960_000, 1_234_567_000];
+  const said = ["1 kB", "741 kB", "999 kB", "1 MB", "2.3 MB", "10 MB", "1,235 MB"];
+  assert.deepEqual(sizes.map(fileSize), said);
 });
 
 test("a shot ends before the next one begins", () => {
@@ -47,6 +66,12 @@ test("dates", () => {
   assert.equal(date("2024"), "2024");
   // The day of the camera, wherever the reader is.
   assert.equal(date("2024-05-01T23:59:59", "en-US"), "May 1, 2024");
+});
+
+test("places", () => {
+  assert.equal(coordinates(52.5, -13.40012), "52.5° N, 13.4° W");
+  assert.equal(coordinates(0, 0), "0°, 0°");
+  assert.deepEqual([180, -180, 90.04].map((degrees) => longitudeText(degrees, 1)), ["180°", "180°", "90° E"]);
 });
 
 test("experts have names for people", () => {

@@ -78,7 +78,8 @@ def adding_routes(context: Context) -> APIRouter:
 
 
 class _Items:
-    """How many items there are, counted again when files have come or gone, or were hidden: every page asks often."""
+    """How many items there are, counted again when files have come or gone, or were hidden: every page asks often. And
+    how often something was organized, which tells pages to list again."""
 
     def __init__(self, context: Context):
         self._context = context
@@ -88,6 +89,11 @@ class _Items:
     def last(self) -> int:
         """How many there were when somebody asked last."""
         return self._counted[1]
+
+    @property
+    def organized(self) -> int:
+        """How often albums, stars and what is hidden were changed, when somebody asked last."""
+        return self._counted[0][1]
 
     def current(self) -> int:
         now = counters(self._context.collection)
@@ -100,7 +106,8 @@ def _state(context: Context, items: _Items) -> dict[str, Any]:
     job = context.jobs.current
     running = None if job is None else {**vars(job), "failed": errors_since(context.collection, job.started)}
     unfinished = job is None and bool(context.indexing.unfinished)
-    return {**_closed_state(context, items), "job": running, "items": items.current(), "unfinished": unfinished}
+    now = {"job": running, "items": items.current(), "unfinished": unfinished}
+    return {**_closed_state(context, items), **now}
 
 
 def _closed_state(context: Context, items: _Items) -> dict[str, Any]:
@@ -109,5 +116,6 @@ def _closed_state(context: Context, items: _Items) -> dict[str, Any]:
     return {
         "job": None if job is None else vars(job), "waiting": [vars(waiting) for waiting in context.jobs.waiting()],
         "jobs": [vars(last) for last in context.jobs.last()], "items": items.last,
+        "organized": items.organized,
         "unfinished": False, "watching": context.settings.watch,
     }  # fmt: skip

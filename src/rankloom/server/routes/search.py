@@ -96,6 +96,8 @@ def _answer(context: Context, results: Results, text: str, meant: str | None, be
         "contradicted": results.contradicted,
         "learning": results.learning,
         "literal": results.literal,
+        "in_texts": results.in_texts,
+        "in_tags": results.in_tags,
         "orders": orders_of(results),
         "did_you_mean": meant,
         "seconds": perf_counter() - began,

@@ -32,7 +32,7 @@ async function show(root, folder, api, add) {
   const enter = (/** @type {string} */ name) => show(root, name, api, add);
   try {
     const choices = await api.roots(folder);
-    const moved = root.contains(document.activeElement) || Boolean(folder);
+    const moved = root.closest("dialog")?.contains(document.activeElement);
     draw(root, choices, enter, add);
     /** @type {HTMLElement | null} */
     const first = root.querySelector(".choices button, .here button");

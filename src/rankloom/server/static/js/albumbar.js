@@ -27,6 +27,7 @@ export class AlbumBar {
     this.album = null;
     /** @type {Hit[]} */
     this.suggested = [];
+    this.drawn = () => {};
     store.watch(["order"], () => this.load());
   }
 
@@ -54,6 +55,7 @@ export class AlbumBar {
   }
 
   draw() {
+    this.drawn();
     const { album } = this, { readOnly } = this.store.state;
     this.root.hidden = !album;
     if (!album) return put(this.root);
@@ -65,7 +67,9 @@ export class AlbumBar {
           button(t("Rename"), { kind: "small", onclick: () => this.rename(album) }),
           button(t("Delete"), { kind: "small", onclick: () => this.remove(album) }))),
       album.by_hand && !readOnly ? h("p", { class: "hint" },
-        t("In your own order: drag a picture onto another, or move it with Alt and the arrows.")) : null,
+        matchMedia("(hover: none)").matches
+          ? t("In your own order: hold a picture and drag it onto another, or select some and move them.")
+          : t("In your own order: drag a picture onto another, or move it with Alt and the arrows.")) : null,
       album.query ? this.suggestions(album) : null);
     focusNamed(this.root, focused);
   }

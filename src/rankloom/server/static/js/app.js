@@ -25,8 +25,9 @@ import { Outbox } from "./outbox.js";
 import { Panel } from "./panel.js";
 import { framePart } from "./parts.js";
 import { takePictures } from "./pictures.js";
-import { drawToSelect, reorderByHand } from "./gestures.js";
-import { isList, withExample } from "./query.js";
+import { drawToSelect } from "./gestures.js";
+import { withExample } from "./query.js";
+import { HandOrder } from "./reordering.js";
 import { Scrubber } from "./scrubber.js";
 import { Search } from "./search.js";
 import { Selection } from "./selection.js";
@@ -124,14 +125,13 @@ export class App {
   }
 
   makeSelectionBar() {
-    reorderByHand($("results"), {
-      active: () => Boolean(this.albumBar.album?.by_hand) && isList(this.store.state.query),
-      move: (item, before) => this.albumBar.move([item], before), shift: (by) => this.shift(by),
-    });
+    const { store, grid, albumBar, selection } = this;
+    const order = new HandOrder({ store, grid, albumBar, browse: this.search.browse, selection });
+    albumBar.drawn = () => order.listen();
     return new SelectionBar({
       store: this.store, api, selection: this.selection, organizing: this.organizing,
-      mark: (items, grade) => this.marking.markAll(items, grade), cover: (item) => this.albumBar.cover(item),
-      focusResults: () => this.grid.focus(),
+      mark: (items, grade) => this.marking.markAll(items, grade), cover: (item) => albumBar.cover(item),
+      order, focusResults: () => this.grid.focus(),
     });
   }
 
@@ -141,15 +141,6 @@ export class App {
       openAlbum: (album) => this.viewer.leave(() => this.openAlbum(album)),
       askAlbum: (hit) => this.selectionBar.askAlbum([hit.id]),
     });
-  }
-
-  /** Move the current item of an album by one place. @param {-1 | 1} by */
-  async shift(by) {
-    const { hit, current } = this.grid;
-    const next = await this.search.browse.at(by < 0 ? current - 1 : current + 2);
-    if (!hit || (by < 0 && !next)) return;
-    await this.albumBar.move([hit.id], next?.id ?? null);
-    this.grid.select(current + by);
   }
 
   /** @param {number} album */

@@ -2,8 +2,9 @@
 
 import { thumbnail } from "./addresses.js";
 import { $, announce, attempt, button, errorLine, h, iconButton, put } from "./dom.js";
+import { coordinates } from "./format.js";
 import { t, tn } from "./i18n.js";
-import { coordinates, WorldMap } from "./map.js";
+import { WorldMap } from "./map.js";
 import { boxFrom, boxText, gridOf, LARGEST, onScreen } from "./mercator.js";
 import { listed } from "./query.js";
 
@@ -13,6 +14,7 @@ import { listed } from "./query.js";
 
 const PAUSE = 150; // milliseconds that the map rests before places are asked for
 const LISTED = 60; // groups in the list
+const ROOM = 34; // pixels from the middle of a marker to the end of its number
 const TINY = 0.0005; // degrees: a group that is no wider is one place
 
 /**
@@ -154,7 +156,9 @@ export class Atlas {
     [...map.markers.children].forEach((element, i) => {
       const cluster = this.clusters[i];
       if (!cluster || !(element instanceof HTMLElement)) return;
-      const { left, top } = onScreen(map.view, map.width, map.height, cluster);
+      const { left: at, top } = onScreen(map.view, map.width, map.height, cluster);
+      // Where the whole world is seen, what is at the date line shows whole, too.
+      const left = map.view.scale > map.width ? at : Math.max(ROOM, Math.min(map.width - ROOM, at));
       element.style.left = `${left.toFixed(1)}px`;
       element.style.top = `${top.toFixed(1)}px`;
     });

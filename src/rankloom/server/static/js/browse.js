@@ -46,9 +46,8 @@ export class Browse {
     this.pages = new Set(pages);
     const seconds = (performance.now() - began) / 1000;
     const answer = {
-      total, cutoff: null, likely: null, diffused: false, learning: false, literal: null, marks: 0, seconds,
-      orders: [],
-      did_you_mean: null, hits: found[0].hits,
+      total, cutoff: null, likely: null, diffused: false, learning: false, literal: null, in_texts: null,
+      in_tags: null, marks: 0, seconds, orders: [], did_you_mean: null, hits: found[0].hits,
     };
     return { answer, groups, hits };
   }

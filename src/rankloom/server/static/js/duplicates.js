@@ -2,7 +2,7 @@
 
 import { thumbnail } from "./addresses.js";
 import { announce, attempt, button, h, put, toast } from "./dom.js";
-import { date } from "./format.js";
+import { date, fileSize } from "./format.js";
 import { locale, t, tn } from "./i18n.js";
 import { reason as said } from "./reasons.js";
 import { openSheet } from "./sheets.js";
@@ -12,11 +12,6 @@ import { openSheet } from "./sheets.js";
 
 const PAGE = 30; // groups
 const MOST = 1000; // groups and files that are moved at once
-
-/** Bytes as people read them. @param {number} bytes */
-const size = (bytes) => (bytes < 1e5
-  ? t("{n} kB", { n: Math.max(1, Math.round(bytes / 1e3)) })
-  : t("{n} MB", { n: Number((bytes / 1e6).toPrecision(3)) }));
 
 /** What a group is. @param {CopyGroup} group */
 function kindOf({ kind }) {
@@ -57,7 +52,7 @@ async function load(body, api, changed) {
   const list = h("ol", { class: "copy-groups" });
   const summary = found.total ? `${tn(found.total, "{n} group", "{n} groups")}: ${
     tn(found.files, "{n} file is a copy of a better one", "{n} files are copies of better ones")}, ${
-    size(found.bytes)}` : t("There are no duplicates.");
+    fileSize(found.bytes)}` : t("There are no duplicates.");
   const more = button(t("Show more"), { onclick: () => attempt(async () => {
     const next = await api.duplicates(list.children.length, PAGE);
     add(next);
@@ -92,7 +87,9 @@ function card(group, bin, api, again) {
         type: "radio", name, checked: !place, onchange: () => { keep = file; },
       }) : null, h("strong", {}, file.name)),
     h("small", {}, file.folder),
-    h("small", {}, `${file.width} × ${file.height} · ${size(file.bytes)} · ${date(file.modified, locale)}`),
+    h("small", {}, [
+      `${file.width} × ${file.height}`, fileSize(file.bytes), date(file.modified, locale),
+    ].join(" · ")),
     place ? null : h("small", { class: "good" }, reason(group)))));
   const move = () => confirm([{ keep, trash: group.files.filter((file) => file !== keep) }], api, again);
   const title = kindOf(group);

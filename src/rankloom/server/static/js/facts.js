@@ -17,6 +17,10 @@ const OMITTED = ["name", "folder", "speech", "owner", "owner_tag", "tag"]; // te
 /** The path of a file: whole where the server is on this machine, else below what was indexed. */
 export const pathOf = (/** @type {Item["files"][0]} */ { path, folder, name }) => path ?? `${folder}/${name}`;
 
+/** A path that breaks between folders where it can. @param {string} text */
+const path = (text) => h("span", { class: "path" },
+  text.split(/(?<=[\\/])/).flatMap((part, i) => (i ? [h("wbr"), part] : [part])));
+
 /**
  * What is known of an item, as a list.
  * @param {Hit} hit
@@ -31,8 +35,8 @@ export function facts(hit, item, showPlace) {
   const rows = [
     hit.taken ? [t("Taken"), date(hit.taken)] : [t("File changed"), date(hit.changed)],
     [t("Size"), `${hit.width} × ${hit.height}`],
-    [t("File"), first ? h("span", { class: "path" }, first) : ""],
-    [t("Copies"), copies.length ? copies.map((path) => h("span", { class: "path" }, path)) : ""],
+    [t("File"), first ? path(first) : ""],
+    [t("Copies"), copies.length ? copies.map(path) : ""],
     [t("Shot"), hit.kind === "shot" ? t("{start} to {end}", shot) : ""],
     [t("Place"), item?.place ? placeLink(item.place, () => showPlace(item.place)) : ""],
     [t("Faces"), item?.faces ? String(item.faces) : ""],

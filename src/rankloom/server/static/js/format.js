@@ -2,7 +2,7 @@
 
 import { locale, t, tn } from "./i18n.js";
 
-/** @import { Answer, Hit, Matched, Part } from "./types.js" */
+/** @import { Answer, Hit, Matched, Part, Sort } from "./types.js" */
 
 /**
  * A table without the names that every object has: what is looked up in it may come from people.
@@ -17,9 +17,19 @@ export function table(entries) {
 /** An estimate by its first two digits. @param {number} n */
 export const about = (n) => t("about {n}", { n: Number(n.toPrecision(2)) });
 
-/** How many results are likely right, or there at all. @param {Pick<Answer, "likely" | "total">} answer */
-export const howMany = ({ likely, total }) =>
-  likely === null ? tn(total, "{n} result", "{n} results") : t("{about} likely", { about: about(likely) });
+/**
+ * How many results are likely right, or have the words; else how many items were put into an order. Another
+ * order is that of the best results alone.
+ * @param {Pick<Answer, "likely" | "total" | "in_texts">} answer
+ * @param {Sort} [sort]
+ */
+export function howMany({ likely, total, in_texts: written }, sort = "") {
+  if (sort === "uncertain") return tn(total, "{n} item", "{n} items");
+  if (sort) return tn(total, "the best result", "the {n} best results");
+  if (likely !== null) return t("{about} likely", { about: about(likely) });
+  if (written) return tn(written, "{n} has these words", "{n} have these words");
+  return total ? tn(total, "{n} item, best first", "{n} items, best first") : tn(0, "{n} item", "{n} items");
+}
 
 /** @type {Map<number, Intl.NumberFormat>} */
 const formats = new Map();
@@ -43,6 +53,11 @@ export function duration(seconds) {
   return seconds < 0.1 ? t("{n} ms", { n: Math.max(1, Math.round(1000 * seconds)) })
     : t("{n} s", { n: number(seconds, 1) });
 }
+
+/** Bytes as people read them. @param {number} bytes */
+export const fileSize = (bytes) => (bytes < 999_500
+  ? t("{n} kB", { n: Math.max(1, Math.round(bytes / 1e3)) })
+  : t("{n} MB", { n: Number((bytes / 1e6).toFixed(bytes < 9.95e6 ? 1 : 0)) }));
 
 /** Seconds as 1:05. @param {number} seconds */
 export function clock(seconds) {
@@ -80,6 +95,27 @@ export function monthName(month, short = false, written = locale) {
   const style = short ? "short" : "long";
   return new Date(year, number - 1, 1).toLocaleDateString(written, { year: "numeric", month: style });
 }
+
+/** @param {number} degrees @param {number} digits */
+const degreesText = (degrees, digits) =>
+  Math.abs(degrees).toLocaleString(locale, { maximumFractionDigits: digits });
+
+/** A latitude as people write it; the equator is neither north nor south. @param {number} latitude */
+export function latitudeText(latitude, digits = 3) {
+  const degrees = degreesText(latitude, digits);
+  if (latitude === 0) return `${degrees}°`;
+  return latitude < 0 ? t("{degrees}° S", { degrees }) : t("{degrees}° N", { degrees });
+}
+
+/** A longitude likewise; 0° and 180° are neither east nor west. @param {number} longitude */
+export function longitudeText(longitude, digits = 3) {
+  const degrees = degreesText(longitude, digits);
+  if (longitude % 180 === 0) return `${degrees}°`;
+  return longitude < 0 ? t("{degrees}° W", { degrees }) : t("{degrees}° E", { degrees });
+}
+
+/** A place as people write it. @param {number} latitude @param {number} longitude */
+export const coordinates = (latitude, longitude) => `${latitudeText(latitude)}, ${longitudeText(longitude)}`;
 
 /** What stands above an item: what people wrote, else its date and file. @param {Hit} hit */
 export const title = ({ caption, taken, name }) => caption || [date(taken), name].filter(Boolean).join(", ");
@@ -127,15 +163,24 @@ const OTHERS = table({
 });
 
 /**
- * How many results have words of the query, and that the others are a guess; nothing where no words are
- * asked for.
- * @param {{ literal: number | null, total: number }} answer
+ * How many results have the words of the query by automatic tags, and what the others are; nothing where no
+ * words are asked for.
+ * @param {Pick<Answer, "likely" | "literal" | "in_texts" | "in_tags" | "total">} answer
+ * @returns {string[]}
  */
-export function literally({ literal, total }) {
-  if (literal === null || total === 0 || literal >= total) return "";
-  if (literal === 0) return t("no text has these words: a guess by looks");
-  return tn(literal, "{n} has these words, the others are a guess by looks",
-    "{n} have these words, the others are a guess by looks");
+export function literally({ likely, literal, in_texts: written, in_tags: tagged, total }) {
+  if (literal === null || written === null || tagged === null || total === 0) return [];
+  if (literal === 0) return [t("no text has these words: a guess by looks")];
+  const whole = written + tagged;
+  return [
+    written && likely !== null ? tn(written, "{n} has these words", "{n} have these words") : "",
+    tagged && written ? t("{n} more by automatic tags", { n: tagged }) : "",
+    tagged && !written
+      ? tn(tagged, "{n} has these words as automatic tags", "{n} have these words as automatic tags") : "",
+    whole === 0 ? t("none has all these words") : "",
+    literal > whole ? tn(literal - whole, "{n} has some of them", "{n} have some of them") : "",
+    literal < total ? t("the others are a guess by looks") : "",
+  ].filter(Boolean);
 }
 
 /** The group of a part of a score. @param {Part} part */

@@ -4,10 +4,10 @@ import { h } from "./dom.js";
 
 /** @import { Selection } from "./selection.js" */
 
-const HELD = 450; // milliseconds until a finger has held a picture
+export const HELD = 450; // milliseconds until a finger has held a picture
 const TAKEN = ".tile, button, input, select, a, label, .panel, .scrubber, .albumbar, .search-head, .status, "
   + "#message, .selection, .pill";
-const SLACK = 10; // pixels that it may move meanwhile
+export const SLACK = 10; // pixels that it may move meanwhile
 
 /** The tile of an event. @param {Event} event @returns {HTMLElement | null} */
 export const tileOf = (event) => /** @type {HTMLElement} */ (event.target).closest?.(".tile");
@@ -100,39 +100,6 @@ export function drawToSelect(area, active, tiles, selection, drawn) {
     addEventListener("pointerup", end);
     addEventListener("pointercancel", end);
     event.preventDefault();
-  });
-}
-
-/**
- * Pictures of an album in an order by hand are dragged onto the one that they come before, or moved with Alt
- * and the arrows.
- * @param {HTMLElement} root
- * @param {object} actions
- * @param {() => boolean} actions.active
- * @param {(item: number, before: number) => void} actions.move
- * @param {(by: -1 | 1) => void} actions.shift
- */
-export function reorderByHand(root, { active, move, shift }) {
-  /** The item that is dragged. */
-  let dragged = 0;
-  root.addEventListener("dragstart", (event) => { dragged = Number(tileOf(event)?.dataset.id ?? 0); });
-  for (const name of ["dragenter", "dragleave", "dragover", "drop"]) {
-    root.addEventListener(name, (event) => {
-      const tile = tileOf(event);
-      if (!dragged || !active()) return;
-      event.stopPropagation(); // it is not searched with
-      if (name !== "dragleave") event.preventDefault();
-      tile?.classList.toggle("drop-here", name === "dragover" || name === "dragenter");
-      const before = Number(tile?.dataset.id ?? 0);
-      if (name === "drop" && before && before !== dragged) move(dragged, before);
-    });
-  }
-  addEventListener("dragend", () => { dragged = 0; });
-  root.addEventListener("keydown", (event) => {
-    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (!by || !event.altKey || !active()) return;
-    event.preventDefault();
-    shift(by < 0 ? -1 : 1);
   });
 }
 

@@ -6,6 +6,7 @@ import { App } from "./app.js";
 import { makeBanner } from "./banner.js";
 import { showCollection } from "./collection.js";
 import { $, h, messageOf, nextTab, put } from "./dom.js";
+import { Elsewhere } from "./elsewhere.js";
 import { t } from "./i18n.js";
 import { showLearning } from "./learning.js";
 import { showModels } from "./models.js";
@@ -65,6 +66,8 @@ function run(session, folders) {
   };
 
   started.showCollection = views.collection;
+  const refresh = () => search.refresh();
+  new Elsewhere({ store, work: started.work, refresh, showAlbums: views.albums });
 
   /** @param {string} tab */
   function show(tab) {

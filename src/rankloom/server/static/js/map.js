@@ -1,7 +1,8 @@
 // A map of the world, drawn from an outline of its coasts: moved and zoomed by mouse, finger and keys.
 
 import { h, put, s } from "./dom.js";
-import { locale, t } from "./i18n.js";
+import { latitudeText, longitudeText } from "./format.js";
+import { t } from "./i18n.js";
 import {
   barOf, bounded, boxOf, lineStep, onScreen, placeAt, toLatitude, toLongitude, toX, toY, viewOf,
 } from "./mercator.js";
@@ -9,6 +10,7 @@ import {
 /** @import { Box, View } from "./mercator.js" */
 
 const STEP = 90; // pixels that an arrow moves
+const EDGE = 4; // pixels between a label and the end of the map
 const CLICK = 5; // pixels that a pointer may move and still click
 
 /** @type {Promise<Path2D> | null} */
@@ -33,17 +35,6 @@ function land() {
     return path;
   });
   return coasts;
-}
-
-/** Degrees as people write them. @param {number} latitude @param {number} longitude */
-export function coordinates(latitude, longitude, digits = 3) {
-  const text = (/** @type {number} */ value) =>
-    Math.abs(value).toLocaleString(locale, { maximumFractionDigits: digits });
-  const north = latitude < 0 ? t("{degrees}° S", { degrees: text(latitude) })
-    : t("{degrees}° N", { degrees: text(latitude) });
-  const east = longitude < 0 ? t("{degrees}° W", { degrees: text(longitude) })
-    : t("{degrees}° E", { degrees: text(longitude) });
-  return `${north}, ${east}`;
 }
 
 export class WorldMap {
@@ -159,13 +150,14 @@ export class WorldMap {
       pen.moveTo(left, 0);
       pen.lineTo(left, height);
       const turned = ((line * step + 180) % 360 + 360) % 360 - 180;
-      pen.fillText(coordinates(0, turned, digits).split(", ")[1], left + 3, height - 5);
+      const label = longitudeText(turned, digits), wide = pen.measureText(label).width;
+      pen.fillText(label, left + 3 + wide > width - EDGE ? left - 3 - wide : left + 3, height - 5);
     }
     for (let line = Math.ceil(south / step); line * step <= north; line += 1) {
       const top = Math.round(height / 2 + (toY(line * step) - y) * scale) + 0.5;
       pen.moveTo(0, top);
       pen.lineTo(width, top);
-      if (top < height - 20) pen.fillText(coordinates(line * step, 0, digits).split(", ")[0], 4, top - 3);
+      if (top < height - 20 && top > 20) pen.fillText(latitudeText(line * step, digits), EDGE, top - 3);
     }
     pen.stroke();
   }

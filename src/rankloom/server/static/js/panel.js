@@ -25,6 +25,11 @@ export class Panel {
       this.toggle(false);
       $("panel-toggle").focus();
     });
+    // A sheet would cover what the tools open.
+    $("tools").addEventListener("click", (/** @type {any} */ event) => {
+      const covers = this.open && getComputedStyle(this.root).position === "fixed";
+      if (covers && !event.target.closest("#panel-toggle")) this.toggle(false);
+    }, { capture: true });
   }
 
   /** @param {string} name */

@@ -87,14 +87,14 @@ export class Search {
     });
     if (keep) return;
     const { up, down } = moves(before, answer.hits);
-    const values = { query: inWords(query), found: howMany(answer) };
+    const values = { query: inWords(query), found: howMany(answer, this.store.state.sort) };
     if (animate) {
       this.speech.announce(tn(up, "New order. {n} result moved up, {down} down.",
         "New order. {n} results moved up, {down} down.", { down }));
     } else if (!hits.length) this.speech.announce(t("Nothing was found."));
     else if (groups) {
       this.speech.announce(tn(answer.total, "{n} item, {query}", "{n} items, {query}", values));
-    } else this.speech.announce(t("{found} for {query}", values));
+    } else this.speech.announce(t("{query}: {found}", values));
   }
 
   /** @param {Error} error @param {boolean} animate an order that was shown stays */

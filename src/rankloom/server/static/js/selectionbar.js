@@ -6,6 +6,7 @@ import { isList } from "./query.js";
 import { askAlbum, askName, askTag, openSheet } from "./sheets.js";
 
 /** @import { Organizing } from "./organizing.js" */
+/** @import { HandOrder } from "./reordering.js" */
 /** @import { Selection } from "./selection.js" */
 /** @import { Api, State, Store } from "./types.js" */
 
@@ -18,17 +19,24 @@ export class SelectionBar {
    * @param {Organizing} parts.organizing
    * @param {(items: number[], grade: 0 | 1) => void} parts.mark
    * @param {(item: number) => void} parts.cover makes an item the cover of the album that is shown
+   * @param {HandOrder} parts.order
    * @param {() => void} parts.focusResults
    */
-  constructor({ store, api, selection, organizing, mark, cover, focusResults }) {
+  constructor({ store, api, selection, organizing, mark, cover, order, focusResults }) {
     this.store = store;
     this.api = api;
     this.selection = selection;
     this.organizing = organizing;
     this.mark = mark;
     this.cover = cover;
+    this.order = order;
     this.root = $("selection");
     this.root.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => this.key(event));
+    document.addEventListener("keydown", (event) => {
+      const taken = /** @type {Element} */ (event.target).closest("input, textarea, select, .panel, .menu");
+      if (event.key !== "Escape" || event.defaultPrevented || taken || !selection.size) return;
+      if (!document.querySelector("dialog[open]")) selection.clear();
+    });
     store.watch(["selected", "order"], (state, before) => {
       const hadFocus = this.root.contains(document.activeElement);
       if (state.selected !== before.selected || state.selected.size) this.draw(state);
@@ -74,6 +82,10 @@ export class SelectionBar {
         tool("album", t("Album"), () => this.askAlbum()), tool("tag", t("Tag"), () => this.askTag()),
         tool("star", t("Stars"), () => this.askStars()),
       ],
+      this.order.active && !readOnly ? [
+        tool("prev", t("Earlier"), () => this.order.shift(this.items, -1)),
+        tool("next", t("Later"), () => this.order.shift(this.items, 1)),
+      ] : null,
       album && !readOnly ? [
         n === 1 ? tool("picture", t("Cover"), () => this.cover(this.items[0])) : null,
         tool("undo", t("Take out"), () => organizing.removeFromAlbum(this.items, album)),

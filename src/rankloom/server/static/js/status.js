@@ -26,15 +26,15 @@ export function makeStatus(store, search) {
     put($("status"), answer ? [
       answer.did_you_mean ? meant(answer.did_you_mean, search) : null,
       groups ? h("strong", {}, tn(answer.total, "{n} item", "{n} items"))
-        : h("span", { title: tn(answer.total, "{n} result in all", "{n} results in all") },
-          h("strong", {}, ["", "uncertain"].includes(sort) ? howMany(answer) : best(answer.total)), " ",
-          t("in {time}", { time: duration(answer.seconds) })),
-      literally(answer) ? h("span", { class: "muted" }, literally(answer)) : null,
+        : h("span", { title: tn(answer.total, "{n} item in all", "{n} items in all") },
+          h("strong", {}, howMany(answer, sort))),
+      ...literally(answer).map((said) => h("span", { class: "muted" }, said)),
       answer.marks ? h("span", { class: "follows" },
         tn(answer.marks, "follows {n} mark", "follows {n} marks")) : null,
       answer.learning ? h("span", { class: "muted" }, t("still learning from marks")) : null,
       answer.diffused ? h("span", { class: "muted" }, t("neighbours count")) : null,
       by ? h("span", { class: "muted" }, by) : null,
+      groups ? null : h("span", { class: "muted took" }, duration(answer.seconds)),
     ] : null);
   });
   store.watch(["searching"], ({ searching }) => {
@@ -48,9 +48,6 @@ export function makeStatus(store, search) {
     document.title = asked ? `${query.text.trim() || t("Pictures")} · Rankloom` : "Rankloom";
   });
 }
-
-/** Another order is that of the best results alone. @param {number} n */
-const best = (n) => tn(n, "the {n} best result", "the {n} best results");
 
 /**
  * The offer to search for words that the collection has.

@@ -67,7 +67,7 @@ export class Tour {
     const more = ENOUGH - marked, kind = "small primary";
     if (this.step === 1) {
       return [t("Search for something"),
-        t("Type a word, or choose one of the pictures above. You can also drop a photo."),
+        t("Type a word, or choose one of the pictures. A photo of your own works as well."),
         button(t("Search for “{word}”", { word: WORD }), { kind, onclick: () => this.search(WORD) })];
     }
     if (this.step === 2) {

@@ -73,7 +73,10 @@ export interface Answer {
   likely: number | null;
   diffused: boolean;
   learning: boolean;
+  /** How many have some of the words; all of them in their texts; and more with automatic tags. */
   literal: number | null;
+  in_texts: number | null;
+  in_tags: number | null;
   /** Those that these results can have. */
   orders: string[];
   /** The words as the collection spells them, where some are nowhere. */
@@ -160,6 +163,8 @@ export interface WorkState {
   waiting: Job[];
   jobs: Job[];
   items: number;
+  /** How often albums, stars and what is hidden were changed. */
+  organized: number;
   /** Whether indexing was cancelled, or ended with the server. */
   unfinished: boolean;
   watching: boolean;

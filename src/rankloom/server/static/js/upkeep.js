@@ -1,6 +1,7 @@
 // Upkeep, in the tab "Collection": a check, a repair where something is wrong, backups with a way back.
 
 import { attempt, button, errorLine, h, put, scrolled, tableHead, tableRow, toast } from "./dom.js";
+import { fileSize } from "./format.js";
 import { locale, t, tn } from "./i18n.js";
 import { askSure, openSheet } from "./sheets.js";
 
@@ -9,8 +10,6 @@ import { askSure, openSheet } from "./sheets.js";
 
 /** @param {string} at */
 const moment = (at) => new Date(at).toLocaleString(locale, { dateStyle: "medium", timeStyle: "short" });
-/** @param {number} bytes */
-const megabytes = (bytes) => t("{n} MB", { n: Number((bytes / 1e6).toPrecision(3)) });
 
 /**
  * The section; it is drawn anew when a job has ended.
@@ -38,7 +37,7 @@ function checked({ checked: last }, api, work) {
       : last.total ? h("p", { class: "bad" },
         tn(last.total, "{n} thing is damaged.", "{n} things are damaged."))
         : h("p", { class: "good" }, t("Everything was in order on {date}: {size} were checked.",
-          { date: moment(last.at), size: megabytes(last.bytes) })),
+          { date: moment(last.at), size: fileSize(last.bytes) })),
     last?.total ? h("ul", { class: "problems", tabindex: "0", "aria-label": t("What is damaged") },
       last.problems.map((problem) => h("li", {}, problem))) : null,
     h("div", { class: "buttons" },
@@ -63,7 +62,7 @@ function copies({ backups }, api, work) {
   const kinds = { daily: t("daily"), migration: t("before an upgrade"), manual: t("asked for") };
   /** @param {Backup} backup */
   const line = (backup) => tableRow(moment(backup.at), kinds[backup.kind] ?? backup.kind,
-    megabytes(backup.bytes), button(t("Restore…"), {
+    fileSize(backup.bytes), button(t("Restore…"), {
       kind: "small", "aria-label": t("Restore the backup of {date}…", { date: moment(backup.at) }),
       onclick: () => attempt(async () => askRestore(await api.backup(backup.name), api, work)),
     }));
