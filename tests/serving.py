@@ -25,6 +25,7 @@ from starlette.testclient import TestClient
 
 from rankloom.collection import Captions, Collection, index
 from rankloom.demo import write_sample
+from rankloom.descriptors import PRESETS
 from rankloom.engine import Engine
 from rankloom.server import ServerSettings, create_app
 from rankloom.server.run import listen, uvicorn_config
@@ -33,6 +34,9 @@ from tests.building import built, copy_folder
 
 UNLIMITED = dict.fromkeys(LIMITS, Rate(1e6, 1_000_000))
 HEADER = {"X-Rankloom": "1"}
+
+
+FAST = PRESETS["fast"]
 
 
 def sample() -> Path:
@@ -44,7 +48,9 @@ def _make_sample(root: Path) -> None:
     pictures = root / "pictures"
     write_sample(pictures, n_pictures=156, n_videos=1)
     (pictures / "broken.jpg").write_bytes(b"\xff\xd8\xff\xe0 this is no picture")
-    with Collection(root / "c", create=True) as collection:
+    # A test that describes little may be the first that wants it.
+    with pytest.MonkeyPatch.context() as patch, Collection(root / "c", create=True) as collection:
+        patch.setitem(PRESETS, "fast", FAST)
         index(
             collection,
             [pictures],
