@@ -293,7 +293,6 @@ def _kept(promise: cascade.Promise) -> tuple[Finding, ...]:
 _WHY_NOT_CASCADE = (
     "Imbalanced RankBoost places a cut-off with every feature that it takes, from the relevant items of the boosting "
     "part, and never takes it back: where these are a handful, relevant items are dropped for good. The soft cascade "
-    "places all cut-offs together, after boosting, within a budget of what may be lost. That budget is a promise for "
-    "rows that were not boosted on; where a concept has too few to set some aside, cut-offs are placed on the same "
-    "rows, and more may be lost."
+    "places all cut-offs together, after boosting, within a budget of what may be lost: on rows apart, or, where a "
+    "concept has too few, with a margin that is cross-validated together with boosting."
 )
