@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from joblib import Memory
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from rankloom import __version__
 from rankloom._io import atomic_write
@@ -39,6 +40,7 @@ from rankloom.experiments.papers.flickr8k import read_flickr8k, visual_vectors
 from rankloom.experiments.papers.margin_captions import IMAGES, TABLE, captioned
 from rankloom.experiments.papers.margin_films import filmed
 from rankloom.experiments.papers.report import Figures, Section, html, markdown
+from rankloom.experiments.papers.timing import measured
 from rankloom.experiments.plots import load_pyplot
 from rankloom.model_selection.selection import Fold, query_folds, read_folds
 
@@ -311,10 +313,12 @@ def run(job: Job, progress: Callable[[str, str], None] = lambda step, text: None
 
             pace.begin(name, monotonic() / 60)
             say("begins")
-            known[name] = step(job, say)
+            # Matrices are small: threads of BLAS would only wait for each other, beside processes that compute.
+            with measured() as minutes, threadpool_limits(1, user_api="blas"):
+                known[name] = step(job, say)
             path, key = kept[name]
+            plain = {"key": key, "sections": [section.to_dict() for section in known[name]], "minutes": asdict(minutes)}
             with atomic_write(os.fspath(path)) as file:
-                plain = {"key": key, "sections": [section.to_dict() for section in known[name]]}
                 file.write(json.dumps(plain, indent=1).encode())
         parts += known[name]
     for file_name, text in (
