@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Memory, Parallel, delayed
+from joblib import hash as joblib_hash
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_memory
 
@@ -95,13 +96,15 @@ def search_among(
         for of_fold, queries in zip(weights, asked, strict=True)
         for query in queries.tolist()
     ]
-    counted_once = check_memory(memory).cache(_before)
+    # Arguments that are ignored are neither hashed nor described for every block, which would take longer than it.
+    counted_once = check_memory(memory).cache(_before, ignore=["others", "scales", "searches"])
+    known = joblib_hash((others, data.scales, searches))
     ends = np.append(np.arange(0, n, BLOCK), n).tolist()
 
     def tasks() -> Iterator[Any]:
         for number, (begin, end) in enumerate(pairwise(ends)):
             progress(f"search among {begin:,} to {end:,} distractors")
-            yield delayed(counted_once)(others, end - begin, data.scales, searches, (random_state, number))
+            yield delayed(counted_once)(known, (random_state, number), end - begin, others, data.scales, searches)
 
     totals = [np.zeros_like(search.before) for search in searches]
     for counts in Parallel(n_jobs=n_jobs, return_as="generator")(tasks()):
@@ -115,10 +118,10 @@ def search_among(
 
 
 def _before(
-    others: LabeledCollection, n: int, scales: Mapping[str, FloatArray], searches: Sequence[Search],
-    seed: tuple[int, int],
+    known: str, seed: tuple[int, int], n: int, others: LabeledCollection, scales: Mapping[str, FloatArray],
+    searches: Sequence[Search],
 ) -> list[IntArray]:  # fmt: skip
-    """How many of n distractors stand before each relevant item of each search."""
+    """How many of n distractors stand before each relevant item of each search; `known` stands for the last three."""
     made = distractors(others, n, scales, seed)
     return [n_above(made.phi_of(search.vectors) @ search.weights, search.relevant) for search in searches]
 
