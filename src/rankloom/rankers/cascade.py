@@ -25,7 +25,7 @@ from rankloom.rankers.base import ANY_SIZE, AdditiveRanker, Problem, Ranker, war
 from rankloom.rankers.boost import RankBoost
 
 _HALVINGS = 5
-_SPLITS = 9  # in which a ranker that is not fitted yet is judged
+_SPLITS, _FEW_SPLITS, _MANY_ROWS = 9, 3, 100_000  # in which a ranker that is not fitted yet is judged
 _WIDEST = 12.0  # margin of cut-offs on rows that were learned from, which lie apart more than others will
 
 
@@ -231,7 +231,8 @@ class SoftCascade(Ranker):
         """Parts of the rows, each judging a ranker and its cut-offs that the others gave."""
         costs, levels = self._cell_costs(problem.X.shape[1]), np.unique(problem.y)
         points = []
-        for seed in check_random_state(self.random_state).randint(2**31, size=_SPLITS):
+        n_splits = _SPLITS if len(problem.y) < _MANY_ROWS else _FEW_SPLITS
+        for seed in check_random_state(self.random_state).randint(2**31, size=n_splits):
             held = hold_out(problem, self.holdout, int(seed))
             if not held.any():
                 message = "too few rows to hold out a pair: nothing is cut off"

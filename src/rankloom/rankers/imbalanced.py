@@ -26,6 +26,7 @@ _PER_ROUND = (
 _REGULARIZERS = ("squared", "exponential", "gap")
 _NO_CUTS = 1e6
 _LAMBDAS = (3.0, 1.0, 0.1, 0.01)  # that "auto" tries, each of which cuts more, as long as little is lost
+_ENOUGH = 20_000  # rows of those that are there choose
 _SPLITS, _HELD = 3, 1 / 3  # how often rows are held out to choose, and the share of them
 
 
@@ -162,6 +163,8 @@ class ImbalancedRankBoost(Ranker):
         """
         rows, groups, weight, query_weight = canonical(problem)  # equal rows are one: on one side of a split
         distinct_rows = Problem(problem.X[rows], problem.y[rows], groups, weight, query_weight)
+        if len(rows) > _ENOUGH:
+            distinct_rows = subset(distinct_rows, hold_out(distinct_rows, _ENOUGH / len(rows), 0))
         splits = [hold_out(distinct_rows, _HELD, seed) for seed in range(_SPLITS)]
         if not all(held.any() for held in splits):
             return _NO_CUTS
