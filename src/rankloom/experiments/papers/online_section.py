@@ -72,8 +72,8 @@ _WHY_NOT_ONLINE = (
 
 _CLICKS = (
     "With noisy clicks, methods that learn from each preference at once fall below equal weights: they take as large a "
-    "step for an accidental click as for a judgement. Linear methods that are fitted again to all clicks so far gain in "
-    "the end, as accidents cancel out."
+    "step for an accidental click as for a judgement. Linear methods that are fitted again to all clicks so far gain "
+    "in the end, as accidents cancel out."
 )
 
 
