@@ -240,7 +240,7 @@ class TestCascade:
             vectors, shown = generated(seed=seed)
             concept = train_concept("sail", vectors, MANY, method="cascade")
             assert isinstance(concept.detector.ranker, SoftCascade)
-            assert "cut-offs by half of the examples" in concept.report
+            assert "cut-offs by the examples" in concept.report
             shares.append(concept.rank(vectors, 30).n_evaluations / (len(concept.detector.machines) * N))
             full = concept.detector.ranker.ranker_.predict(concept.detector.features(vectors, np.arange(N)))
             kept = average_precision_score(shown[others], concept.scores(vectors, others))

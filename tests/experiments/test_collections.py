@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import minimize
 from sklearn.base import BaseEstimator
 
-from rankloom.engine.contradictions import FEWEST, SURE, TRUST
+from rankloom.engine.contradictions import FEWEST, SURE, SURE_OF_WRONG, TRUST
 from rankloom.engine.diffusion import ALPHA, NEAREST
 from rankloom.engine.feedback import EXPERTS
 from rankloom.engine.kernel_machine import AGAINST, MEAN, RIDGE
@@ -349,7 +349,7 @@ def literal_contradictions(G, t, share, base):
         n_right, n_wrong = (t > 0).sum(), (t < 0).sum()
         odds = p / (1 - p) * max(1.0, n_wrong / n_right)
         right = (t > 0) & (n_wrong >= FEWEST) & (odds < (1 - SURE) / SURE)
-        wrong = (t < 0) & (n_right - 1 >= FEWEST) & (p > SURE)  # the query is right, but no mark
+        wrong = (t < 0) & (n_right - 1 >= FEWEST) & (p > SURE_OF_WRONG)  # the query is right, but no mark
         found = right | wrong
         found[0] = False
         trust = np.where(found, TRUST, 1.0)

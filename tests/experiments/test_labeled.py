@@ -64,10 +64,19 @@ def test_concepts_are_learnable_and_lazily_scored(folder, ran):
     for concept in concepts:
         lazy = concept.test()
         assert lazy.shape == (18, 2 * len(CLASSICAL))
-        assert len(concept.held) == 12
+        assert len(concept.train) == 12
+        assert concept.held is None
         assert concept.y.sum() == 6
         scores = np.asarray(lazy).mean(axis=1)
         assert scores[concept.y == 1].min() > scores[concept.y == 0].mean()
+
+
+def test_coarser_classes_are_concepts_too(folder, ran):
+    described = load_labeled(folder, work=ran[1])
+    coarser = np.where(described.labels == "red", "warm", "cold")
+    concept = next(concepts_of(described, 1, coarser=coarser, machines=1))
+    assert concept.name == "cold"
+    assert (concept.train.y.sum(), concept.y.sum()) == (8, 12)
 
 
 def test_command_on_a_folder(ran):

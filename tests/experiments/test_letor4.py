@@ -43,3 +43,19 @@ def test_command_takes_any_folder_of_folds(tmp_path):
     assert "Others less opr" in shown.stdout
     assert "published" not in shown.stdout.split("Means of the test parts")[1]
     assert len([*tmp_path.rglob("output.pkl")]) == 10
+
+
+def test_command_takes_the_files_of_letor_3(tmp_path):
+    """OHSUMED's names of files, three grades, and comments after every row."""
+    for number, fold in enumerate(query_folds(make_ranking(9, 10, 45, grades=3, random_state=0), 3), 1):
+        place = tmp_path / "OHSUMED" / f"Fold{number}"
+        place.mkdir(parents=True)
+        for name, part in (("trainingset", fold.train), ("validationset", fold.validation), ("testset", fold.test)):
+            rows = (
+                f"{grade:.0f} qid:{query} {' '.join(f'{j}:{value:.6f}' for j, value in enumerate(row, 1))} "
+                f"#docid = {244338 + line}\n"
+                for line, (row, grade, query) in enumerate(zip(*part, strict=True))
+            )
+            (place / f"{name}.txt").write_text("".join(rows))
+    shown = rankloom("bench", "letor", tmp_path / "OHSUMED", "--ranker", "uniform", "--ranker", "rlr")
+    assert "3 folds, 9 queries, 45 features" in shown.stdout

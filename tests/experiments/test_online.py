@@ -5,8 +5,9 @@ import json
 import numpy as np
 import pytest
 
+from rankloom.evaluation.metrics import evaluate
 from rankloom.experiments.papers import online as paper
-from rankloom.experiments.papers.online_large import with_distractors
+from rankloom.experiments.papers import online_large
 from rankloom.experiments.papers.online_plots import FIGURES
 from rankloom.rankers import make_ranker
 
@@ -49,13 +50,32 @@ def test_preferences_are_of_better_rows_of_the_same_query(data):
     assert (train.qid[better] == train.qid[worse]).all()
 
 
-def test_distractors_keep_what_was_there(data):
+def test_a_search_among_distractors_is_that_of_the_enlarged_collection(data, monkeypatch):
+    """In blocks, with counts alone, as if all items were sorted."""
     others = paper.generated(5, n=40)
-    enlarged = with_distractors(data, 60, others)
-    assert len(enlarged) == 260
-    np.testing.assert_array_equal(enlarged.phi(3)[:200], data.phi(3))
-    np.testing.assert_array_equal(enlarged.relevant(3)[:200], data.relevant(3))
-    assert not enlarged.relevant(3)[200:].any()
+    monkeypatch.setattr(online_large, "BLOCK", 70)
+    random = np.random.default_rng(0)
+    weights = [{"one": random.random(36), "two": random.random(36)} for _ in range(2)]
+    asked = [np.array([3, 7]), np.array([11])]
+    found = online_large.search_among(data, others, 150, weights, asked, 4)
+    added = [online_large.distractors(others, n, data.scales, (4, k)) for k, n in enumerate((70, 70, 10))]
+    for number, (fold, query) in enumerate([(0, 3), (0, 7), (1, 11)]):
+        described = {name: stored[query] for name, stored in data.vectors.items()}
+        phi = np.concatenate([data.phi(query), *(some.phi_of(described) for some in added)])
+        kept = np.arange(len(phi)) != query
+        grades = np.concatenate([data.relevant(query), np.zeros(150)])[kept]
+        for name, values in found.items():
+            scores = (phi @ weights[fold][name].astype(np.float32))[kept]
+            expected = evaluate(grades, scores.astype(np.float64), None, [*values])
+            assert {metric: value[number] for metric, value in values.items()} == pytest.approx(expected, rel=1e-3)
+
+
+def test_distractors_are_other_items_again_and_again(data):
+    first, second = (online_large.distractors(data, 50, data.scales, (0, k)) for k in (1, 2))
+    again = online_large.distractors(data, 50, data.scales, (0, 1))
+    for name in data.vectors:
+        np.testing.assert_array_equal(first.vectors[name].rows, again.vectors[name].rows)
+        assert (first.vectors[name].rows != second.vectors[name].rows).any()
 
 
 @pytest.mark.slow

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from rankloom.core import FloatArray
 from rankloom.engine.kernel_machine import leave_one_out
 
-SURE = 0.85  # the probability of the opposite from which a mark is contradicted
+SURE = 0.85  # the probability of the opposite from which a mark is contradicted: of one that says right,
+SURE_OF_WRONG = 0.75  # and of one that says wrong, which hides what was looked for if it is a mistake
 FEWEST = 5  # marks of the other kind without which nothing is
 TRUST = 0.1  # what is left of the weight of a contradicted mark
 _PASSES = 2  # in the second one those that were found weigh little, so that they no longer cover for each other
@@ -51,7 +52,7 @@ def contradicted_marks(
         scores = leave_one_out(gram, targets, weights, trust) + base
         p = _probability_right(scores, right, trust)
         rarer = max(1.0, wrong.sum() / right.sum())  # where few are right, being rare says nothing against them
-        found = fallible & enough & np.where(right, rarer * p * SURE < (1.0 - p) * (1.0 - SURE), p > SURE)
+        found = fallible & enough & np.where(right, rarer * p * SURE < (1.0 - p) * (1.0 - SURE), p > SURE_OF_WRONG)
     return found
 
 

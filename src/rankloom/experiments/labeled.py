@@ -64,7 +64,11 @@ class LabeledCollection:
 
     def phi(self, row: int, rows: IntArray | None = None) -> NDArray[np.float32]:
         """What each expert says of each item, or of some rows, with one item as the query."""
-        described = [(stored[row], stored) for stored in self.vectors.values()]
+        return self.phi_of({name: stored[row] for name, stored in self.vectors.items()}, rows)
+
+    def phi_of(self, query: Mapping[str, NDArray[np.float32]], rows: IntArray | None = None) -> NDArray[np.float32]:
+        """The same with the vectors of any query, by descriptor."""
+        described = [(query[name], stored) for name, stored in self.vectors.items()]
         parts = [
             np.exp(-distances[:, _FOUR] / self.scales[name][_FOUR].astype(np.float32))
             for name, distances in zip(self.vectors, all_distances_of(described, rows, len(FOUR)), strict=True)

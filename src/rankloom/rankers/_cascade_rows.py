@@ -12,7 +12,8 @@ from rankloom.rankers import _kernels
 
 LONG = 1 << 14  # rows of a list from which on only those that count are sorted
 JUDGED = 128  # rows of a grade in a list whose loss is computed
-_MARGINS = np.linspace(0.0, 6.0, 49)
+MARGIN = 6.0  # the widest, in standard deviations
+_MARGINS = 49
 _ROUNDING = 1e-9  # of the estimates: sums in another order must not fall below a cut-off that they stand on
 
 
@@ -27,12 +28,12 @@ class HeldRows:
         return HeldRows(self.estimates[:, rows], self.y[rows], self._codes[rows], metric)
 
     def points(self, cuts: FloatArray, paid: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Mean cost and metric with each set of cut-offs; the last is without any."""
+        """Mean cost, as a share of the full one, and metric with each set of cut-offs; the last is without any."""
         stages = [_kernels.cascade.run_cascade(self.estimates, per_stage) for per_stage in cuts]
         stages.append(np.full(len(self.y), len(paid) - 1))
         places = np.arange(len(self.y))
         quality = [float(np.mean(self._values(self.estimates[stage, places]))) for stage in stages]
-        return np.array([paid[stage].mean() for stage in stages]), np.array(quality)
+        return np.array([paid[stage].mean() / paid[-1] for stage in stages]), np.array(quality)
 
     def full_quality(self) -> float:
         """The metric without any cut-offs."""
@@ -94,16 +95,16 @@ class HeldRows:
         even = [part[np.unique(np.linspace(0, len(part) - 1, JUDGED).astype(np.int64))] for part in parts]
         return rows[np.isin(rows, np.concatenate(even))]
 
-    def cut_offs(self) -> FloatArray:
+    def cut_offs(self, widest: float = MARGIN) -> FloatArray:
         """Cut-offs for every margin, widest last."""
-        losses = self.losses()
+        losses, margins = self.losses(), np.linspace(0.0, widest, _MARGINS)
         if not losses.any():
-            return np.full((len(_MARGINS), len(self.estimates)), -np.inf)
+            return np.full((len(margins), len(self.estimates)), -np.inf)
         share = losses / losses.sum()
         mean = self.estimates @ share
         spread = np.sqrt((self.estimates - mean[:, None]) ** 2 @ share)
         # Where all that matter have one estimate the spread is 0, and rounding alone would decide.
         size = np.maximum.accumulate(np.abs(self.estimates).max(axis=1))
-        cuts = mean - _MARGINS[:, None] * spread - _ROUNDING * size
+        cuts = mean - margins[:, None] * spread - _ROUNDING * size
         cuts[:, -1] = -np.inf
         return np.asarray(cuts, dtype=np.float64)

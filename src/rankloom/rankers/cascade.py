@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import warnings
+from collections.abc import Callable
 from statistics import NormalDist
 from typing import Any, NamedTuple, Self
 
@@ -18,19 +20,22 @@ from rankloom.evaluation.metrics import parse_metric
 from rankloom.features import Features, check_costs
 from rankloom.groups import check_number, preferences
 from rankloom.rankers._canonical import hold_out, subset
-from rankloom.rankers._cascade_rows import HeldRows
+from rankloom.rankers._cascade_rows import MARGIN, HeldRows
 from rankloom.rankers.base import ANY_SIZE, AdditiveRanker, Problem, Ranker, warn_nothing_to_learn
 from rankloom.rankers.boost import RankBoost
 
 _HALVINGS = 5
+_SPLITS, _FEW_SPLITS, _MANY_ROWS = 9, 3, 100_000  # in which a ranker that is not fitted yet is judged
+_WIDEST = 12.0  # margin of cut-offs on rows that were learned from, which lie apart more than others will
 
 
 class TradeOff(NamedTuple):
     """A point on the curve of a cascade.
 
     The mean cost of an item, that as a share of the full cost, the metric, and its loss against the full ranker with
-    the standard error; all on held-out rows that the cut-offs had not seen: halves of them, each judging the other's.
-    There are several halvings; the error counts these and not the halves, since halves of different ones overlap.
+    the standard error; all on rows that the cut-offs had not seen. For a fitted ranker these are halves of the held-out
+    rows, each judging the other's cut-offs; else parts that are held out in turn from ranker and cut-offs. There are
+    several such splits; the error counts as many as have no row in common.
     """
 
     cost: float
@@ -62,16 +67,17 @@ class SoftCascade(Ranker):
 
     Parameters
     ----------
-    ranker : a fitted additive ranker: `RankBoost` or any linear one. One that is not fitted (None: `RankBoost()`) is
-        fitted, as a copy, on a part of the rows, and the rest places the cut-offs. Where there are too few rows to
-        hold out, or none of them shows a loss, nothing is cut off.
+    ranker : a fitted additive ranker: `RankBoost` or any linear one; `fit` then needs rows that it has not seen. One
+        that is not fitted (None: `RankBoost()`) is fitted, as a copy, on all rows, which place the cut-offs too; how
+        wide their margin must be is cross-validated, with copies fitted on parts of the rows. Where there are too few
+        rows to hold out, or none of them shows a loss, nothing is cut off.
     budget : the share of the metric that may be lost; the cheapest cascade within it is taken.
     confidence : with which the expected loss is within the budget, by its standard error on held-out rows. A single
         short list may lose more: in it one item decides about several percent.
     max_cost : the mean cost of an item that may be spent, instead of `budget`; the best cascade within it is taken.
     metric : what is to be kept, with grades counted 0, 1, 2 ... from the lowest.
     costs : what a cell of each feature costs. By default those that `Features` states or has measured, else 1 each.
-    holdout : the share of queries (of rows, if there is one query) kept from a ranker that is not fitted yet.
+    holdout : the share of queries (of rows, if there is one query) that judges a ranker that was not fitted yet.
     random_state : which rows are held out, and how they are halved.
 
     Attributes
@@ -110,7 +116,7 @@ class SoftCascade(Ranker):
         max_cost: float | None = None,
         metric: str = "AP@100",
         costs: ArrayLike | None = None,
-        holdout: float = 0.5,
+        holdout: float = 1 / 3,
         random_state: Any = 0,
     ):
         self.ranker = ranker
@@ -147,22 +153,24 @@ class SoftCascade(Ranker):
         taught = np.zeros(len(problem.y), dtype=bool)
         taught[preferences(problem.y, problem.groups).rows] = True
         problem = subset(problem, taught)
-        if self.ranker is not None and _is_fitted(self.ranker):
-            self.ranker_: AdditiveRanker | None = self.ranker
+        costs = self._cell_costs(problem.X.shape[1])
+        judged = self.ranker is not None and _is_fitted(self.ranker)
+        self.ranker_: AdditiveRanker | None = None
+        if judged:
+            self.ranker_ = self.ranker
         elif taught.any():
-            held = hold_out(problem, self.holdout, self.random_state)
-            if not held.any():
-                message = "too few rows to hold out a pair: the ranker learns from all of them, and nothing is cut off"
-                warnings.warn(message, UserWarning, stacklevel=4)
-            learn, problem = subset(problem, ~held), subset(problem, held)
-            made = RankBoost() if self.ranker is None else clone(self.ranker)
-            self.ranker_ = made.fit(learn.X, learn.y, qid=learn.groups.codes)
+            self.ranker_ = self._learned(problem)
         else:
             warn_nothing_to_learn()
-            self.ranker_ = None
-        self._order(problem)
-        self._trade(problem)
+        stages = _Stages.of(self.ranker_, problem.X, costs)
+        self.order_, self.means_, self.costs_ = stages.order, stages.means, stages.costs
+        self._trade(problem, stages, self._halvings if judged else self._splits)
         self.choose()
+
+    def _learned(self, problem: Problem) -> AdditiveRanker:
+        """The ranker, fitted on these rows."""
+        made = RankBoost() if self.ranker is None else clone(self.ranker)
+        return made.fit(problem.X, problem.y, qid=problem.groups.codes)
 
     def _check_ranker(self, width: int) -> None:
         ranker: Any = self.ranker
@@ -176,23 +184,6 @@ class SoftCascade(Ranker):
         if _is_fitted(ranker) and ranker.n_features_in_ != width:
             raise ValueError(f"the ranker was fitted on {ranker.n_features_in_} features, X has {width} features")
 
-    def _order(self, problem: Problem) -> None:
-        """Features by how much of the score's variance they settle per cost, given those before."""
-        used = np.empty(0, dtype=np.int64) if self.ranker_ is None else self.ranker_.used_features
-        costs = self._cell_costs(problem.X.shape[1])[used]
-        parts = self._contributions(problem.X, used)
-        self.means_ = parts.mean(axis=0) if len(parts) else np.zeros(len(used))
-        order = _by_gain(parts - self.means_, costs)
-        self.order_, self.means_, self.costs_ = used[order], self.means_[order], costs[order]
-
-    def _contributions(self, X: FloatArray, features: IntArray) -> FloatArray:
-        parts = [self._contribution(j, X[:, j]) for j in features.tolist()]
-        return np.stack(parts, axis=1) if parts else np.zeros((len(X), 0))
-
-    def _contribution(self, j: int, values: FloatArray) -> FloatArray:
-        assert self.ranker_ is not None
-        return self.ranker_.contribution(j, values)
-
     def _cell_costs(self, width: int) -> FloatArray:
         given = self.costs
         if given is None:
@@ -200,41 +191,67 @@ class SoftCascade(Ranker):
         costs = check_costs(given, width)
         return np.maximum(costs, 1e-12 * (costs.max(initial=0.0) or 1.0))
 
-    def _trade(self, problem: Problem) -> None:
+    def _trade(self, problem: Problem, stages: _Stages, points_of: Callable[[Problem, _Stages], _Points]) -> None:
         """Cut-offs and a point of the curve for every margin."""
-        paid = np.cumsum(self.costs_)
+        full_cost = float(stages.costs.sum())
         self.all_cuts_ = np.full((1, len(self.order_)), _NEVER)
-        self.curve_costs_ = paid[-1:] if len(paid) else np.zeros(1)
+        self.curve_costs_ = np.array([full_cost])
         self.curve_quality_, self.curve_losses_, self.curve_errors_ = np.zeros(1), np.zeros(1), np.zeros(1)
         if not len(self.order_) or not len(problem.y):
             return
-        estimates = self.means_.sum() + np.cumsum(self._contributions(problem.X, self.order_) - self.means_, axis=1).T
-        # Grades are an order, but AP asks which are at least 1.
-        grades = np.unique(problem.y, return_inverse=True)[1].astype(np.float64)
-        rows = HeldRows(estimates, grades, problem.groups.codes, self.metric)
+        rows = stages.rows(problem, self.metric, np.unique(problem.y))
         self.curve_quality_ = np.array([rows.full_quality()])
-        # The top 100 of a list are the top 50 of half of it.
-        metric = parse_metric(self.metric)
-        one_list = len(problem.groups) == 1 and metric.k is not None
-        halved = f"{metric.name}@{-(-(metric.k or 0) // 2)}" if one_list else self.metric
-        random = check_random_state(self.random_state)
+        points, apart, widest = points_of(problem, stages)
+        if not points:
+            return
+        shares, qualities = np.array(points).transpose(1, 0, 2)
+        self.all_cuts_ = np.maximum(np.vstack([rows.cut_offs(widest), np.full((1, len(self.order_)), -np.inf)]), _NEVER)
+        self.curve_costs_, self.curve_quality_ = full_cost * shares.mean(axis=0), qualities.mean(axis=0)
+        self.curve_losses_ = 1.0 - self.curve_quality_ / self.curve_quality_[-1]
+        kept = qualities[:, -1:] * (1.0 - self.curve_losses_)
+        self.curve_errors_ = (qualities - kept).std(axis=0) / self.curve_quality_[-1] / np.sqrt(apart)
+
+    def _halvings(self, problem: Problem, stages: _Stages) -> _Points:
+        """Halves of rows that the ranker has not seen, each judging the other's cut-offs."""
+        metric = self._metric_of(problem, 0.5)
+        rows = stages.rows(problem, metric, np.unique(problem.y))
+        paid = np.cumsum(stages.costs)
         points = []
-        for seed in random.randint(2**31, size=_HALVINGS):
+        for seed in check_random_state(self.random_state).randint(2**31, size=_HALVINGS):
             half = hold_out(problem, 0.5, int(seed))
             if not half.any():
                 continue
-            first, second = rows.take(half, halved), rows.take(~half, halved)
+            first, second = rows.take(half, metric), rows.take(~half, metric)
             # A half of which the full ranker makes nothing has nothing to lose: it neither places nor judges.
             if first.full_quality() > 0 and second.full_quality() > 0:
                 points += [first.points(second.cut_offs(), paid), second.points(first.cut_offs(), paid)]
-        if not points:
-            return
-        costs, qualities = np.array(points).transpose(1, 0, 2)
-        losses = 1.0 - qualities / qualities[:, -1:]
-        self.all_cuts_ = np.maximum(np.vstack([rows.cut_offs(), np.full((1, len(paid)), -np.inf)]), _NEVER)
-        self.curve_costs_, self.curve_quality_ = costs.mean(axis=0), qualities.mean(axis=0)
-        self.curve_losses_ = losses.mean(axis=0)
-        self.curve_errors_ = losses.std(axis=0) / np.sqrt(len(losses) / 2)
+        return _Points(points, len(points) / 2, MARGIN)
+
+    def _splits(self, problem: Problem, stages: _Stages) -> _Points:
+        """Parts of the rows, each judging a ranker and its cut-offs that the others gave."""
+        costs, levels = self._cell_costs(problem.X.shape[1]), np.unique(problem.y)
+        points = []
+        n_splits = _SPLITS if len(problem.y) < _MANY_ROWS else _FEW_SPLITS
+        for seed in check_random_state(self.random_state).randint(2**31, size=n_splits):
+            held = hold_out(problem, self.holdout, int(seed))
+            if not held.any():
+                message = "too few rows to hold out a pair: nothing is cut off"
+                warnings.warn(message, UserWarning, stacklevel=5)
+                break
+            learn, judge = subset(problem, ~held), subset(problem, held)
+            made = _Stages.of(self._learned(learn), learn.X, costs)
+            seen = made.rows(judge, self._metric_of(problem, self.holdout), levels)
+            if len(made.order) and seen.full_quality() > 0:
+                cuts = made.rows(learn, self._metric_of(problem, 1 - self.holdout), levels).cut_offs(_WIDEST)
+                points.append(seen.points(cuts, np.cumsum(made.costs)))
+        return _Points(points, len(points) * self.holdout, _WIDEST)
+
+    def _metric_of(self, problem: Problem, share: float) -> str:
+        """The metric of a part of the rows: the top 100 of a list are the top 50 of half of it."""
+        metric = parse_metric(self.metric)
+        if len(problem.groups) > 1 or metric.k is None:
+            return self.metric
+        return f"{metric.name}@{math.ceil(round(metric.k * share, 9))}"
 
     def choose(self, *, budget: float | None = None, max_cost: float | None = None) -> Self:
         """Take another point of the curve, by the loss that is allowed or the mean cost of an item.
@@ -289,7 +306,8 @@ class SoftCascade(Ranker):
     def _cascade(self, n_rows: int, column: Any) -> FloatArray:
         scores, alive = np.full(n_rows, self.means_.sum()), np.arange(n_rows)
         for j, mean, cut in zip(self.order_.tolist(), self.means_, self.cuts_, strict=True):
-            now = scores[alive] + (self._contribution(j, column(j, alive)) - mean)
+            assert self.ranker_ is not None  # there is no feature to ask for
+            now = scores[alive] + (self.ranker_.contribution(j, column(j, alive)) - mean)
             scores[alive] = now
             alive = alive[now > cut]
             if not len(alive):
@@ -307,6 +325,44 @@ class SoftCascade(Ranker):
             check_number("max_cost", self.max_cost, open_below=True)
         if parse_metric(self.metric).name == "swaps":
             raise ValueError("metric must be one of which more is better, got 'swaps'")
+
+
+class _Points(NamedTuple):
+    """Shares of the full cost and qualities by margin, of each split; how many have no row in common; widest margin."""
+
+    each: list[tuple[FloatArray, FloatArray]]
+    apart: float
+    widest: float
+
+
+class _Stages(NamedTuple):
+    """The features of a ranker in the order in which they are asked, with their mean contribution and cost."""
+
+    ranker: AdditiveRanker | None
+    order: IntArray
+    means: FloatArray
+    costs: FloatArray
+
+    @classmethod
+    def of(cls, ranker: AdditiveRanker | None, X: FloatArray, costs: FloatArray) -> _Stages:
+        """By how much of the score's variance features settle per cost, given those before."""
+        used = np.empty(0, dtype=np.int64) if ranker is None else ranker.used_features
+        parts = _contributions(ranker, X, used)
+        means = parts.mean(axis=0) if len(parts) else np.zeros(len(used))
+        order = _by_gain(parts - means, costs[used])
+        return cls(ranker, used[order], means[order], costs[used][order])
+
+    def rows(self, problem: Problem, metric: str, levels: FloatArray) -> HeldRows:
+        """Rows with their estimates after each stage, and their grades as places among `levels`."""
+        parts = _contributions(self.ranker, problem.X, self.order)
+        estimates = self.means.sum() + np.cumsum(parts - self.means, axis=1).T
+        grades = np.searchsorted(levels, problem.y).astype(np.float64)  # AP asks which are at least 1
+        return HeldRows(estimates, grades, problem.groups.codes, metric)
+
+
+def _contributions(ranker: AdditiveRanker | None, X: FloatArray, features: IntArray) -> FloatArray:
+    parts = [] if ranker is None else [ranker.contribution(j, X[:, j]) for j in features.tolist()]
+    return np.stack(parts, axis=1) if parts else np.zeros((len(X), 0))
 
 
 _NEVER = float(np.finfo(np.float64).min)  # the cut-off that drops nothing: JSON has no infinity

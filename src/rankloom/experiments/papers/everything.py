@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
+import numpy as np
 from joblib import Memory
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from rankloom import __version__
 from rankloom._io import atomic_write
@@ -36,6 +40,7 @@ from rankloom.experiments.papers.flickr8k import read_flickr8k, visual_vectors
 from rankloom.experiments.papers.margin_captions import IMAGES, TABLE, captioned
 from rankloom.experiments.papers.margin_films import filmed
 from rankloom.experiments.papers.report import Figures, Section, html, markdown
+from rankloom.experiments.papers.timing import measured
 from rankloom.experiments.plots import load_pyplot
 from rankloom.model_selection.selection import Fold, query_folds, read_folds
 
@@ -81,6 +86,14 @@ class Job:
             return None
         return load_labeled(folders[0], preset="full", work=self.out / f"{folders[0].name}.rankloom",
                             progress=_telling(say))  # fmt: skip
+
+    def coarser(self, data: LabeledCollection) -> NDArray[Any] | None:
+        """The coarser class of each labeled picture, where the labels have one in a column `superclass`."""
+        folder = self.folders("labels.csv")[0]
+        with open(folder / "labels.csv", newline="", encoding="utf-8") as file:
+            of_class = {row.get("class", ""): row.get("superclass", "") for row in csv.DictReader(file)}
+        names = [of_class.get(label, "") for label in data.labels.tolist()]
+        return np.array(names) if all(names) else None
 
     def photos(self) -> Path:
         """Where the collection of captioned pictures is kept."""
@@ -165,16 +178,18 @@ def boosting(job: Job, say: Say) -> list[Section]:
         report = cascade.run(concepts, **sizes, progress=say)
         what = "generated concepts of weak detectors"
     else:
-        report = job.memory.cache(_boosted, ignore=["say"])(data, MACHINES, say)
+        report = job.memory.cache(_boosted, ignore=["say"])(data, job.coarser(data), MACHINES, say)
         promise = job.memory.cache(_promised, ignore=["say"])(PROMISES, say)
-        what = f"20 classes of {len(data):,} pictures, {MACHINES * len(CLASSICAL)} bagged machines each"
+        what = f"20 concepts of {len(data):,} pictures, {MACHINES * len(CLASSICAL)} bagged machines each"
     figures = job.draw("cascade", report, cascade_plots.FIGURES)
     return [sections.cascade_section(report, what, figures, promise)]
 
 
-def _boosted(data: LabeledCollection, machines: int, say: Say) -> cascade.CascadeReport:
-    """20 classes as concepts, learned and boosted."""
-    concepts = concepts_of(data, 20, machines=machines, n_jobs=-1, random_state=0, progress=_telling(say))
+def _boosted(data: LabeledCollection, coarser: NDArray[Any] | None, machines: int, say: Say) -> cascade.CascadeReport:
+    """The 20 largest classes as concepts, learned and boosted."""
+    concepts = concepts_of(
+        data, 20, coarser=coarser, machines=machines, n_jobs=-1, random_state=0, progress=_telling(say)
+    )
     return cascade.run(concepts, n_rounds=100, progress=say)
 
 
@@ -298,10 +313,12 @@ def run(job: Job, progress: Callable[[str, str], None] = lambda step, text: None
 
             pace.begin(name, monotonic() / 60)
             say("begins")
-            known[name] = step(job, say)
+            # Matrices are small: threads of BLAS would only wait for each other, beside processes that compute.
+            with measured() as minutes, threadpool_limits(1, user_api="blas"):
+                known[name] = step(job, say)
             path, key = kept[name]
+            plain = {"key": key, "sections": [section.to_dict() for section in known[name]], "minutes": asdict(minutes)}
             with atomic_write(os.fspath(path)) as file:
-                plain = {"key": key, "sections": [section.to_dict() for section in known[name]]}
                 file.write(json.dumps(plain, indent=1).encode())
         parts += known[name]
     for file_name, text in (

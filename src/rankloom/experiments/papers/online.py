@@ -216,9 +216,10 @@ def run(
         here = replace(data, known_scales=data.scales)  # phi of two items does not change because others came
         weights = _weights(folds, report.folds)
         asked = [np.unique(fold.test.qid)[:SEARCHES] for fold in folds]
-        report.large = once(search_among, ignore=["progress"])(
-            here, others or here, size.distractors, weights, asked, random_state, progress
-        )
+        report.large = search_among(
+            here, others or here, size.distractors, weights, asked, random_state,
+            n_jobs=n_jobs, memory=memory, progress=progress,
+        )  # fmt: skip
     del folds  # whole lists, which are large
     arriving = data.lists(data.queries(size.arriving, random_state + 1))
     learn = partial(once(simulate, ignore=["progress"]), arriving, random_state=random_state)

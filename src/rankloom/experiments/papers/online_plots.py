@@ -55,16 +55,19 @@ def plot_large(report: OnlineReport, path: str | os.PathLike[str]) -> None:
 
 def plot_progress(report: OnlineReport, path: str | os.PathLike[str]) -> None:
     """Draw what is gained while queries arrive, with judgements and with clicks: so far, and of late; and its cost."""
-    figure, panels = load_pyplot().subplots(2, 3, figsize=(13, 7.5), layout="constrained")
+    pyplot = load_pyplot()
+    colors = dict(zip(report.judged, pyplot.get_cmap("tab20").colors, strict=False))
+    figure, panels = pyplot.subplots(2, 3, figsize=(13, 7.5), layout="constrained")
     for row, (runs, what) in zip(
         panels, ((report.judged, "top 50 judged"), (report.clicked, "noisy clicks")), strict=True
     ):
         for name, run in runs.items():
             queries = np.arange(1, len(run.values) + 1)
-            row[0].plot(queries, run.cumulative_gain, label=name)
             width = max(1, len(queries) // 20)
-            row[1].plot(queries[width - 1 :], np.convolve(run.gain, np.full(width, 1 / width), "valid"), label=name)
-            row[2].plot(queries, run.seconds, label=name)
+            late = np.convolve(run.gain, np.full(width, 1 / width), "valid")
+            row[0].plot(queries, run.cumulative_gain, color=colors[name], label=name)
+            row[1].plot(queries[width - 1 :], late, color=colors[name])
+            row[2].plot(queries, run.seconds, color=colors[name])
         for panel, title in zip(row, ("mean of all so far", "mean of the last twentieth", "cost"), strict=True):
             panel.set(xlabel="queries", ylabel="gain of nDCG@50 over uniform", title=f"{what}: {title}")
         row[2].set(ylabel="CPU seconds of learning", yscale="log")

@@ -58,7 +58,7 @@ def online_section(report: online.OnlineReport, what: str, figures: Figures = ()
         shown,
         tuple(tables),
         figures,
-        reasons(findings, _WHY_NOT_ONLINE),
+        reasons(findings, _WHY_NOT_ONLINE) + _of_clicks(report),
         _online_headline(report),
         tuple(one for one in findings if one not in shown),
     )
@@ -68,6 +68,18 @@ _WHY_NOT_ONLINE = (
     "Where a single expert is far better than all others, as the semantic one is, there is less for weights to gain; "
     "and equal weights are already near the best ones where experts are alike."
 )
+
+
+_CLICKS = (
+    "With noisy clicks, methods that learn from each preference at once fall below equal weights: they take as large a "
+    "step for an accidental click as for a judgement. Linear methods that are fitted again to all clicks so far gain "
+    "in the end, as accidents cancel out."
+)
+
+
+def _of_clicks(report: online.OnlineReport) -> tuple[str, ...]:
+    """What is to be said where clicks made rankings worse."""
+    return (_CLICKS,) if any(run.cumulative_gain[-1] < 0 for run in report.clicked.values()) else ()
 
 
 def _unseen(report: online.OnlineReport) -> Table:

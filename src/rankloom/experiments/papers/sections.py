@@ -140,8 +140,8 @@ def _yes(holds: bool) -> str:
 # Why a conclusion of the paper may not appear.
 _WHY_NOT = {
     "RLR - LR, TestAP": (
-        "RLR below LR: the loss of RLR counts every pair of a query alike; AP looks at the first results, to which LR "
-        "gives more weight where few items are relevant."
+        "RLR below LR: the test says how far that is chance. RLR, F-RLR and SVM count every pair of a query alike; AP "
+        "looks at the first results, to which LR gives more weight where few items are relevant."
     ),
     "F-RLR - RLR, TestAP": (
         "F-RLR and RLR differ by more than .01: the fewer relevant items a query has to learn from, the more of that "
@@ -293,7 +293,6 @@ def _kept(promise: cascade.Promise) -> tuple[Finding, ...]:
 _WHY_NOT_CASCADE = (
     "Imbalanced RankBoost places a cut-off with every feature that it takes, from the relevant items of the boosting "
     "part, and never takes it back: where these are a handful, relevant items are dropped for good. The soft cascade "
-    "places all cut-offs together, after boosting, within a budget of what may be lost. That budget is a promise for "
-    "rows that were not boosted on; where a concept has too few to set some aside, cut-offs are placed on the same "
-    "rows, and more may be lost."
+    "places all cut-offs together, after boosting, within a budget of what may be lost: on rows apart, or, where a "
+    "concept has too few, with a margin that is cross-validated together with boosting."
 )
