@@ -140,7 +140,7 @@ def test_what_is_left_follows_the_pace():
     pace = everything.Pace(["letor", "rlr", "car"])
     letor, rlr, car = (everything.MINUTES[name] for name in ("letor", "rlr", "car"))
     pace.begin("letor", 100.0)
-    assert pace.left(101.0) == pytest.approx(letor - 1 + rlr + car)
+    assert pace.left(100.25) == pytest.approx(letor - 0.25 + rlr + car)
     pace.begin("rlr", 100.0 + 2 * letor)  # twice as slow as told
     slower = (2 * letor + pace.TRUST) / (letor + pace.TRUST)
     assert 1 < slower < 2
