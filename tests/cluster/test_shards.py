@@ -190,7 +190,10 @@ def test_commands(engine, client, tmp_path):
     ask = ["search", "--item", 3, "-k", 5, "--json", "-c", collection]
     spread = ["--cluster", client.scheduler.address, "--shards", folder]
     alone = rankloom(*ask, "--no-diffusion", "--no-marks", "--index", "exact")
-    assert rankloom(*ask, *spread).stdout == alone.stdout
+    outputs = (rankloom(*ask, *spread), alone)
+    found, expected = ([json.loads(line) for line in output.stdout.splitlines()] for output in outputs)
+    # Workers compute with compiled loops, the command alone does not for so little: the last bits differ.
+    assert found == [{**hit, "score": pytest.approx(hit["score"], rel=1e-4)} for hit in expected]
     assert "3 marks of this query are left aside" in rankloom("search", "--item", 2, *ask[3:], *spread).stderr
     shutil.rmtree(folder / "shard-3-of-3")
     lines = rankloom(*ask, *spread).stdout.splitlines()
