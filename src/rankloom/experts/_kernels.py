@@ -12,12 +12,12 @@ from numba.core import config
 from numba.extending import intrinsic
 
 from rankloom._prefetch import LINE, fetch_row
+from rankloom.experts._plain import LITTLE
 from rankloom.experts.compact import LEVELS, TAIL
 
 ROWS = 128  # that are compared with one query after the other
 WIDE = 256  # bytes of a row from which on it is worth while to fetch it
 AHEAD = 5000  # bytes that are fetched before they are needed: processors do so by themselves, but not beyond a page
-LITTLE = np.float32(2.0**-30)
 UNIT = np.float32(2.0**18 / LEVELS)  # what a size is multiplied with, beside what `_level` gives
 
 
@@ -188,10 +188,7 @@ def _sums(query):
 
 @njit(cache=True, error_model="numpy")
 def _magnitudes(query):
-    """The sizes of a query's components, and a little: 0 by a little is 0, without a branch for 0 / 0.
-
-    So much that the product of four is still a number, and so little that it does not count beside a component.
-    """
+    """The sizes of a query's components, and a little: `LITTLE` says why."""
     sizes = np.empty(len(query), dtype=np.float32)
     for c in range(len(query)):
         sizes[c] = abs(query[c]) + LITTLE

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloom.experts.compact import TAIL, CompactVectors
 
-LITTLE = np.float32(2.0**-30)  # 0 by it is 0, so that no place has to be left out
+# Added to sizes: 0 by a little is 0, without a branch for 0 / 0. So much that the product of four is still a number,
+# and so little that it does not count beside a component.
+LITTLE = np.float32(2.0**-30)
 _BLOCK = 1 << 16  # components at a time: they stay in the cache of a core
 
 Bytes = NDArray[np.uint8]
@@ -17,13 +19,27 @@ Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
 
 
+class _Query(NamedTuple):
+    """A query, the sizes of its components and a little, its squared norm and its total, rounded as stored ones are."""
+
+    vector: Floats
+    sizes: Floats
+    norm: np.float32
+    total: np.float32
+
+    @classmethod
+    def of(cls, vector: Floats) -> _Query:
+        exact = vector.astype(np.float64)
+        return cls(vector, np.abs(vector) + LITTLE, np.float32(np.square(exact).sum()), np.float32(exact.sum()))
+
+
 def fused(rows: Bytes, wanted: Rows, everything: bool, query: Floats, out: Floats, begin: int, end: int) -> None:
     """Fill the entries of `out` from begin to end with the distances of the wanted rows: five, or the first four."""
-    step = max(1, _BLOCK // max(1, len(query)))
+    known, step = _Query.of(query), max(1, _BLOCK // max(1, len(query)))
     for first in range(begin, end, step):
         last = min(first + step, end)
         block = rows[first:last] if everything else rows[wanted[first:last]]
-        out[first:last] = _distances(block, query)[:, : out.shape[1]]
+        out[first:last] = _distances(block, known)[:, : out.shape[1]]
 
 
 def fused_between(rows: Bytes, queries: Rows, wanted: Rows, ends: Rows, out: Floats) -> None:
@@ -45,10 +61,11 @@ def weighted(
     end: int,
 ) -> None:
     """Add the weighted similarities of the wanted rows from begin to end to each of several queries to `out`."""
-    distances = np.empty((end, len(weights)), np.float32)
+    some, numbers = (rows[begin:end], wanted) if everything else (rows, wanted[begin:end])
+    distances = np.empty((end - begin, len(weights)), np.float32)
     for query, total in zip(queries, out, strict=True):
-        fused(rows, wanted, everything, query, distances, begin, end)
-        weighted_distances(distances[begin:], weights, scales, total[begin:end])
+        fused(some, numbers, everything, query, distances, 0, end - begin)
+        weighted_distances(distances, weights, scales, total[begin:end])
 
 
 def weighted_distances(distances: Floats, weights: Floats, scales: Floats, out: Floats) -> None:
@@ -57,30 +74,23 @@ def weighted_distances(distances: Floats, weights: Floats, scales: Floats, out: 
         out += weights[place] * np.exp(distances[:, place] / -scales[place])
 
 
-def _distances(block: Bytes, query: Floats) -> Floats:
+def _distances(block: Bytes, query: _Query) -> Floats:
     """All distances of a block of rows. Cosine and intersection follow from sums that are stored, as in `_kernels`."""
     vectors = CompactVectors(block)[:]
     norms, totals = np.ascontiguousarray(block[:, 2 - TAIL :]).view("<f4").T.astype(np.float32)
-    query_norm, query_total = (np.float32(each) for each in _sums(query))
     unit, half = np.float32(1.0), np.float32(0.5)
-    difference = vectors - query
+    difference = vectors - query.vector
     squares = difference * difference
     out = np.empty((len(block), 5), np.float32)
     city, squared = np.abs(difference, out=difference).sum(axis=1), squares.sum(axis=1)
-    squares /= np.abs(vectors, out=vectors) + (np.abs(query) + LITTLE)
+    squares /= np.abs(vectors, out=vectors) + query.sizes
     out[:, 0] = city
     out[:, 1] = np.sqrt(squared)
-    out[:, 2] = unit - _shares(half * (norms + query_norm - squared), np.sqrt(norms * query_norm))
+    out[:, 2] = unit - _shares(half * (norms + query.norm - squared), np.sqrt(norms * query.norm))
     out[:, 3] = squares.sum(axis=1)
-    out[:, 4] = unit - _shares(half * (totals + query_total - city), np.maximum(totals, query_total))
+    out[:, 4] = unit - _shares(half * (totals + query.total - city), np.maximum(totals, query.total))
     np.maximum(out, 0.0, out=out)  # rounding may go below
     return out
-
-
-def _sums(query: Floats) -> tuple[Any, Any]:
-    """The squared norm and the total of a query, rounded as those of stored rows are."""
-    exact = query.astype(np.float64)
-    return np.square(exact).sum(), exact.sum()
 
 
 def _shares(parts: Floats, wholes: Floats) -> Floats:
