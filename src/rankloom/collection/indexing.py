@@ -133,7 +133,7 @@ def index(
             report.captions = stored.files
             report.warnings += stored.warnings
         store_derived(collection)
-        store_learned(collection)
+        store_learned(collection, progress)
     report.seconds = perf_counter() - began
     return report
 

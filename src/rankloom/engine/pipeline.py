@@ -230,7 +230,7 @@ class Pipeline:
 
     def refresh(self, progress: Callable[[int, int, str], None]) -> NeighborGraph:
         """Bring what is learned and derived up to date on disk; the neighbor graph is returned."""
-        store_learned(self._collection)
+        store_learned(self._collection, progress)
         self.weights.settle(store=True)
         cascade.bring_up_to_date(self._collection, self.view(), progress)
         return self.diffusion.build(self.view(), progress)

@@ -19,6 +19,7 @@ from rankloom.collection.record_kinds import SOURCE as LOOK_SOURCE
 from rankloom.collection.refined_map import RefinedMap, refined_map
 from rankloom.collection.settings import encoders_of
 from rankloom.collection.statistics import CorpusStatistics, corpus_statistics
+from rankloom.collection.taught_weights import stored_weights
 from rankloom.collection.text_files import TextIndexes, grown_indexes, text_indexes
 from rankloom.core import FloatArray, IntArray
 from rankloom.engine.concepts import ConceptScores, concept_scores
@@ -56,6 +57,7 @@ class Snapshot:
     encoders : the user's own encoders, the JSON of their arguments by name.
     looks : what words are compared with.
     refined : what the collection adds to the map from words to looks.
+    taught : the starting weights that the collection has taught itself; None for those of any collection.
     sketches : by which a large collection is looked through; None where there are none.
     """
 
@@ -69,6 +71,7 @@ class Snapshot:
     encoders: Mapping[str, str]
     looks: Looks
     refined: RefinedMap
+    taught: Mapping[str, float] | None
     sketches: Sketches | None
 
     @property
@@ -302,14 +305,16 @@ def take_snapshot(collection: Collection, before: Snapshot | None = None) -> Sna
         faces = face_counts(collection)
         concepts = concept_scores(collection, vectors)
         present, encoders = collection.present(), encoders_of(collection)
-        refined = refined_map(collection)
+        refined, taught = refined_map(collection), stored_weights(collection)
     for index in texts.both:
         index.count(statistics.counted)
     looks = Looks.of(collection, state.n_items, refined, None if before is None else before.looks)
     sketches = None
     if LOOK_SOURCE in vectors:
         sketches = Sketches.of(collection, state.n_items, None if before is None else before.sketches)
-    return Snapshot(state, statistics, vectors, present, faces, texts, concepts, encoders, looks, refined, sketches)
+    return Snapshot(
+        state, statistics, vectors, present, faces, texts, concepts, encoders, looks, refined, taught, sketches
+    )
 
 
 class SnapshotSource:

@@ -216,7 +216,8 @@ class WeightSource:
     def _key(self, snapshot: Snapshot, state: LearningState) -> tuple[Any, ...]:
         """What learning depends on beside the marks."""
         n_sampled = min(snapshot.counted, snapshot.n_items)
-        return snapshot.basis, n_sampled, snapshot.names, state.model, state.settings.since, state.settings.online
+        settings, taught = state.settings, tuple((snapshot.taught or {}).items())
+        return snapshot.basis, n_sampled, snapshot.names, taught, state.model, settings.since, settings.online
 
     def _scorer(self, state: LearningState) -> RankerScorer | None:
         """The model in use."""
@@ -236,7 +237,8 @@ class WeightSource:
         if self._given is not None:
             return dict(self._given)
         encoders = snapshot.encoders
-        start = {**prior_weights(name for name in snapshot.vectors if name not in encoders), FACES: _FACE_WEIGHT}
+        visual = snapshot.taught or prior_weights(name for name in snapshot.vectors if name not in encoders)
+        start = {**visual, FACES: _FACE_WEIGHT}
         return {**start, **{f"{name}.cosine": _ENCODER_WEIGHT for name in encoders if name in snapshot.vectors}}
 
 

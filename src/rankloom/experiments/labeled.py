@@ -8,11 +8,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloom.collection import Collection, index
+from rankloom.collection.damage import DATABASE
+from rankloom.collection.taught_weights import teacher_of
 from rankloom.core import FloatArray, IntArray, RankingData, listed
 from rankloom.descriptors import PRESETS
 from rankloom.engine.diffusion import diffuse_scores
@@ -21,26 +24,47 @@ from rankloom.experiments.graphs import neighbor_graphs
 from rankloom.experts import FOUR, Expert, experts_of, measure_scales
 from rankloom.experts.compact import CompactVectors
 from rankloom.experts.distances import DISTANCES, Weighted, add_similarities, all_distances_of
-from rankloom.experts.starting_weights import prior_weights
+from rankloom.experts.starting_weights import TEACHER, prior_weights
+from rankloom.experts.teaching import LEAST, sampled_rows, taught_weights
 
 DIFFUSION = " + neighbours"  # in the name of a method, after diffusion of its scores
 _FOUR = [[*DISTANCES].index(name) for name in FOUR]
 
 
+class Teacher(NamedTuple):
+    """A sample of the rows, and what the semantic network says of each."""
+
+    rows: IntArray
+    vectors: NDArray[np.float32]
+
+
 @dataclass(frozen=True, eq=False)
 class LabeledCollection:
-    """Vectors by descriptor as they are stored, the class of each item, and scales that need not be measured."""
+    """Items that are queries, and answers to them.
+
+    Parameters
+    ----------
+    vectors : by descriptor, as they are stored.
+    labels : the class of each item.
+    known_scales : of the distances, if they need not be measured.
+    teacher : what teaches starting weights where the semantic descriptor is not among the others.
+    """
 
     vectors: Mapping[str, CompactVectors]
     labels: NDArray[Any]
     known_scales: Mapping[str, FloatArray] | None = None
+    teacher: Teacher | None = None
 
     def __len__(self) -> int:
         return len(self.labels)
 
     def only(self, descriptors: Iterable[str]) -> Self:
-        """The same items by some descriptors."""
-        return replace(self, vectors={name: self.vectors[name] for name in sorted(descriptors)})
+        """The same items by some descriptors; the semantic one, left out, still teaches the others."""
+        teacher = self.teacher
+        if TEACHER in self.vectors:
+            rows = sampled_rows(np.ones(len(self), dtype=bool))
+            teacher = Teacher(rows, self.vectors[TEACHER][rows])
+        return replace(self, vectors={name: self.vectors[name] for name in sorted(descriptors)}, teacher=teacher)
 
     @cached_property
     def scales(self) -> Mapping[str, FloatArray]:
@@ -56,10 +80,14 @@ class LabeledCollection:
         """The experts, in the order of the columns of phi."""
         return experts_of(self.vectors)
 
-    @property
+    @cached_property
     def start(self) -> FloatArray:
         """The weights that a new collection would start with."""
-        weights = prior_weights(self.vectors)
+        if TEACHER in self.vectors or self.teacher is None or len(self.teacher.rows) < LEAST:
+            weights = prior_weights(self.vectors)
+        else:
+            scales = {name: dict(zip(DISTANCES, values.tolist(), strict=True)) for name, values in self.scales.items()}
+            weights = taught_weights(self.vectors, scales, *self.teacher)
         return np.array([weights.get(expert.name, 0.0) for expert in self.experts])
 
     def phi(self, row: int, rows: IntArray | None = None) -> NDArray[np.float32]:
@@ -183,9 +211,6 @@ def load_labeled(
     work : where the collection of a folder of pictures is made; needed for one.
     progress : called with the number of files done, of all, and a text.
     """
-    from rankloom.collection import Collection, index
-    from rankloom.collection.damage import DATABASE
-
     if preset is not None and preset not in PRESETS:
         raise ValueError(f"unknown preset {preset!r}; known are {', '.join(PRESETS)}")
     classes = read_labels(folder if labels is None else labels, column)
@@ -205,7 +230,14 @@ def load_labeled(
             raise ValueError(f"none of the files of {folder} is in {labels or 'its labels'}")
         rows = np.array([row for row, _ in items])
         vectors = {name: collection.vectors(name).take(rows) for name in names}
-    return LabeledCollection(vectors, np.array([label for _, label in items]))
+        teacher = None if TEACHER in names else _teacher(collection, rows)
+    return LabeledCollection(vectors, np.array([label for _, label in items]), teacher=teacher)
+
+
+def _teacher(collection: Collection, rows: IntArray) -> Teacher:
+    """What teaches the experts of some rows of a collection."""
+    known, vectors = teacher_of(collection, rows[sampled_rows(np.ones(len(rows), dtype=bool))])
+    return Teacher(np.searchsorted(rows, known), vectors)
 
 
 def load_unlabeled(
@@ -224,9 +256,6 @@ def load_unlabeled(
     descriptors : which.
     progress : called with the number of files done, of all, and a text.
     """
-    from rankloom.collection import Collection, index
-    from rankloom.collection.damage import DATABASE
-
     made = os.path.isfile(os.path.join(folder, DATABASE))
     with Collection(folder if made else work, create=not made) as collection:
         if not made:

@@ -10,6 +10,7 @@ from importlib.resources import files
 from rankloom.descriptors import PRESETS
 from rankloom.experts.expert import experts_of
 
+TEACHER = "semantic"  # the descriptor that is strong by itself: without it, `experts.teaching` says what is alike
 # People's words count more than automatic ones. The two ways from words to looks: docs/words.md has the measurements.
 TEXT_WEIGHTS = {"text.bm25": 1.0, "tags.bm25": 0.25, "words.map": 0.5, "words.classes": 0.3, "words.colors": 0.2}
 
@@ -33,7 +34,7 @@ def prior_weights(descriptors: Iterable[str]) -> dict[str, float]:
     chosen = sorted(descriptors)
     names = [expert.name for expert in experts_of(chosen)]
     kind = "fast" if set(chosen) <= set(PRESETS["fast"]) else "full"
-    known = _packaged()[kind if "semantic" in chosen else "paper36"]
+    known = _packaged()[kind if TEACHER in chosen else "paper36"]
     weights = {name: known.get(name, 0.0) for name in names}
     if not any(weights.values()):
         weights = dict.fromkeys(names, 1.0)

@@ -77,7 +77,7 @@ const JOBS = [
   t("nothing is paused"), t("nothing runs that could be cancelled"), t("this job does not wait any more"),
   t("nothing was left unfinished"), t("a package is missing on the server; run: {command}"),
   t("describing: {file}"), t("describing shots: {file}"), t("reading again: {file}"),
-  t("adding descriptors"), t("looking for places"),
+  t("adding descriptors"), t("looking for places"), t("learning what looks alike"),
   t("looking through folders: {n} files"), t("listening, minute {n}: {file}"),
 ];
 
