@@ -4,6 +4,7 @@ from time import sleep
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
@@ -26,6 +27,7 @@ from rankloom.rankers import (
 )
 from rankloom.rankers._canonical import hold_out
 from rankloom.rankers._cascade_rows import HeldRows
+from rankloom.rankers._out_of_fold import SeenRows
 from rankloom.rankers.base import Problem
 from rankloom.rankers.cascade import _by_gain
 
@@ -490,6 +492,33 @@ def test_rows_that_were_learned_from_place_cut_offs_that_keep_the_promise():
     lost = (np.array(before) - after) / np.mean(before)
     assert lost.mean() <= 0.02 + 2 * lost.std(ddof=1) / np.sqrt(len(lost))
     assert np.mean(shares) < 0.95
+
+
+def test_cut_offs_stand_where_unseen_rows_stood():
+    random = np.random.default_rng(0)
+    estimates = random.normal(size=(3, 1000))
+    held = HeldRows(random.normal(size=(3, 200)) + 1.0, (np.arange(200) < 40) * 1.0, np.zeros(200, dtype=int), "AP")
+    seen = SeenRows(estimates)
+    unseen = seen.unseen(held, np.arange(200))
+    assert set(unseen.rows) <= set(range(40))
+    for size, shift in ((1.0, 0.0), (7.0, -30.0)):  # another ranker's estimates may have any scale
+        cuts = SeenRows(size * estimates + shift).cut_offs([unseen])
+        mean = unseen.scores @ unseen.weights / unseen.weights.sum()
+        for stage in range(2):
+            share = (size * estimates[stage] + shift <= cuts[0, stage]).mean()
+            assert share == pytest.approx(norm.cdf(mean[stage]), abs=0.01)
+        assert (cuts[1:, :2] <= cuts[:-1, :2]).all()
+        assert (cuts[:, -1] == -np.inf).all()
+    assert not len(unseen.without(np.ones(200, dtype=bool)).rows)
+    assert (seen.cut_offs([]) == -np.inf).all()
+
+
+def test_of_equal_estimates_none_is_cut_off():
+    tag = np.repeat([0.0, 1.0], [70, 30])[None, :]
+    held = HeldRows(np.repeat(tag, 2, axis=0), (np.arange(100) >= 90) * 1.0, np.zeros(100, dtype=int), "AP")
+    seen = SeenRows(np.repeat(tag, 2, axis=0))
+    cuts = seen.cut_offs([seen.unseen(held, np.arange(100))])
+    assert ((cuts[:, 0] > 0.1) & (cuts[:, 0] < 0.9)).all()  # all that matter have the tag, at any margin
 
 
 def test_rankers_that_are_no_sums_are_refused():

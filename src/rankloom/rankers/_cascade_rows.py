@@ -12,9 +12,8 @@ from rankloom.rankers import _kernels
 
 LONG = 1 << 14  # rows of a list from which on only those that count are sorted
 JUDGED = 128  # rows of a grade in a list whose loss is computed
-MARGIN = 6.0  # the widest, in standard deviations
-_MARGINS = 49
-_ROUNDING = 1e-9  # of the estimates: sums in another order must not fall below a cut-off that they stand on
+MARGINS = np.linspace(0.0, 6.0, 49)  # in standard deviations
+ROUNDING = 1e-9  # of the estimates: sums in another order must not fall below a cut-off that they stand on
 
 
 class HeldRows:
@@ -95,16 +94,16 @@ class HeldRows:
         even = [part[np.unique(np.linspace(0, len(part) - 1, JUDGED).astype(np.int64))] for part in parts]
         return rows[np.isin(rows, np.concatenate(even))]
 
-    def cut_offs(self, widest: float = MARGIN) -> FloatArray:
+    def cut_offs(self) -> FloatArray:
         """Cut-offs for every margin, widest last."""
-        losses, margins = self.losses(), np.linspace(0.0, widest, _MARGINS)
+        losses = self.losses()
         if not losses.any():
-            return np.full((len(margins), len(self.estimates)), -np.inf)
+            return np.full((len(MARGINS), len(self.estimates)), -np.inf)
         share = losses / losses.sum()
         mean = self.estimates @ share
         spread = np.sqrt((self.estimates - mean[:, None]) ** 2 @ share)
         # Where all that matter have one estimate the spread is 0, and rounding alone would decide.
         size = np.maximum.accumulate(np.abs(self.estimates).max(axis=1))
-        cuts = mean - margins[:, None] * spread - _ROUNDING * size
+        cuts = mean - MARGINS[:, None] * spread - ROUNDING * size
         cuts[:, -1] = -np.inf
         return np.asarray(cuts, dtype=np.float64)

@@ -20,13 +20,13 @@ from rankloom.evaluation.metrics import parse_metric
 from rankloom.features import Features, check_costs
 from rankloom.groups import check_number, preferences
 from rankloom.rankers._canonical import hold_out, subset
-from rankloom.rankers._cascade_rows import MARGIN, HeldRows
+from rankloom.rankers._cascade_rows import HeldRows
+from rankloom.rankers._out_of_fold import Part, SeenRows
 from rankloom.rankers.base import ANY_SIZE, AdditiveRanker, Problem, Ranker, warn_nothing_to_learn
 from rankloom.rankers.boost import RankBoost
 
 _HALVINGS = 5
-_SPLITS, _FEW_SPLITS, _MANY_ROWS = 9, 3, 100_000  # in which a ranker that is not fitted yet is judged
-_WIDEST = 12.0  # margin of cut-offs on rows that were learned from, which lie apart more than others will
+_SPLITS = ((5_000, 27), (100_000, 9), (math.inf, 3))  # up to so many rows, so many judge a ranker not fitted yet
 
 
 class TradeOff(NamedTuple):
@@ -68,9 +68,9 @@ class SoftCascade(Ranker):
     Parameters
     ----------
     ranker : a fitted additive ranker: `RankBoost` or any linear one; `fit` then needs rows that it has not seen. One
-        that is not fitted (None: `RankBoost()`) is fitted, as a copy, on all rows, which place the cut-offs too; how
-        wide their margin must be is cross-validated, with copies fitted on parts of the rows. Where there are too few
-        rows to hold out, or none of them shows a loss, nothing is cut off.
+        that is not fitted (None: `RankBoost()`) is fitted, as a copy, on all rows. Its cut-offs are placed by how
+        copies fitted on parts of the rows rank the others, and their margin is cross-validated so. Where there are too
+        few rows to hold out, or none of them shows a loss, nothing is cut off.
     budget : the share of the metric that may be lost; the cheapest cascade within it is taken.
     confidence : with which the expected loss is within the budget, by its standard error on held-out rows. A single
         short list may lose more: in it one item decides about several percent.
@@ -199,13 +199,12 @@ class SoftCascade(Ranker):
         self.curve_quality_, self.curve_losses_, self.curve_errors_ = np.zeros(1), np.zeros(1), np.zeros(1)
         if not len(self.order_) or not len(problem.y):
             return
-        rows = stages.rows(problem, self.metric, np.unique(problem.y))
-        self.curve_quality_ = np.array([rows.full_quality()])
-        points, apart, widest = points_of(problem, stages)
+        points, apart, cuts = points_of(problem, stages)
         if not points:
+            self.curve_quality_ = np.array([stages.rows(problem, self.metric, np.unique(problem.y)).full_quality()])
             return
         shares, qualities = np.array(points).transpose(1, 0, 2)
-        self.all_cuts_ = np.maximum(np.vstack([rows.cut_offs(widest), np.full((1, len(self.order_)), -np.inf)]), _NEVER)
+        self.all_cuts_ = np.maximum(np.vstack([cuts, np.full((1, len(self.order_)), -np.inf)]), _NEVER)
         self.curve_costs_, self.curve_quality_ = full_cost * shares.mean(axis=0), qualities.mean(axis=0)
         self.curve_losses_ = 1.0 - self.curve_quality_ / self.curve_quality_[-1]
         kept = qualities[:, -1:] * (1.0 - self.curve_losses_)
@@ -214,7 +213,7 @@ class SoftCascade(Ranker):
     def _halvings(self, problem: Problem, stages: _Stages) -> _Points:
         """Halves of rows that the ranker has not seen, each judging the other's cut-offs."""
         metric = self._metric_of(problem, 0.5)
-        rows = stages.rows(problem, metric, np.unique(problem.y))
+        rows = stages.rows(problem, self.metric, np.unique(problem.y))
         paid = np.cumsum(stages.costs)
         points = []
         for seed in check_random_state(self.random_state).randint(2**31, size=_HALVINGS):
@@ -225,13 +224,13 @@ class SoftCascade(Ranker):
             # A half of which the full ranker makes nothing has nothing to lose: it neither places nor judges.
             if first.full_quality() > 0 and second.full_quality() > 0:
                 points += [first.points(second.cut_offs(), paid), second.points(first.cut_offs(), paid)]
-        return _Points(points, len(points) / 2, MARGIN)
+        return _Points(points, len(points) / 2, rows.cut_offs())
 
     def _splits(self, problem: Problem, stages: _Stages) -> _Points:
-        """Parts of the rows, each judging a ranker and its cut-offs that the others gave."""
+        """Parts of the rows, each judging a ranker that had not seen it, with cut-offs that the other parts give."""
         costs, levels = self._cell_costs(problem.X.shape[1]), np.unique(problem.y)
-        points = []
-        n_splits = _SPLITS if len(problem.y) < _MANY_ROWS else _FEW_SPLITS
+        parts = []
+        n_splits = next(splits for rows, splits in _SPLITS if len(problem.y) <= rows)
         for seed in check_random_state(self.random_state).randint(2**31, size=n_splits):
             held = hold_out(problem, self.holdout, int(seed))
             if not held.any():
@@ -240,11 +239,16 @@ class SoftCascade(Ranker):
                 break
             learn, judge = subset(problem, ~held), subset(problem, held)
             made = _Stages.of(self._learned(learn), learn.X, costs)
-            seen = made.rows(judge, self._metric_of(problem, self.holdout), levels)
-            if len(made.order) and seen.full_quality() > 0:
-                cuts = made.rows(learn, self._metric_of(problem, 1 - self.holdout), levels).cut_offs(_WIDEST)
-                points.append(seen.points(cuts, np.cumsum(made.costs)))
-        return _Points(points, len(points) * self.holdout, _WIDEST)
+            rows = made.rows(judge, self._metric_of(problem, self.holdout), levels)
+            if len(made.order) and rows.full_quality() > 0:
+                seen = SeenRows.sampled(learn.X, made.estimates)
+                parts.append(Part(held, rows, seen, seen.unseen(rows, np.flatnonzero(held)), np.cumsum(made.costs)))
+        points = [
+            part.rows.points(part.seen.cut_offs([other.unseen.without(part.held) for other in parts]), part.paid)
+            for part in parts
+        ]
+        cuts = SeenRows.sampled(problem.X, stages.estimates).cut_offs([part.unseen for part in parts])
+        return _Points(points, len(points) * self.holdout, cuts)
 
     def _metric_of(self, problem: Problem, share: float) -> str:
         """The metric of a part of the rows: the top 100 of a list are the top 50 of half of it."""
@@ -328,11 +332,11 @@ class SoftCascade(Ranker):
 
 
 class _Points(NamedTuple):
-    """Shares of the full cost and qualities by margin, of each split; how many have no row in common; widest margin."""
+    """Shares of the full cost and qualities by margin, of each split; how many have no row in common; the cut-offs."""
 
     each: list[tuple[FloatArray, FloatArray]]
     apart: float
-    widest: float
+    cuts: FloatArray
 
 
 class _Stages(NamedTuple):
@@ -354,10 +358,13 @@ class _Stages(NamedTuple):
 
     def rows(self, problem: Problem, metric: str, levels: FloatArray) -> HeldRows:
         """Rows with their estimates after each stage, and their grades as places among `levels`."""
-        parts = _contributions(self.ranker, problem.X, self.order)
-        estimates = self.means.sum() + np.cumsum(parts - self.means, axis=1).T
         grades = np.searchsorted(levels, problem.y).astype(np.float64)  # AP asks which are at least 1
-        return HeldRows(estimates, grades, problem.groups.codes, metric)
+        return HeldRows(self.estimates(problem.X), grades, problem.groups.codes, metric)
+
+    def estimates(self, X: FloatArray) -> FloatArray:
+        """The estimates of the score after each stage."""
+        parts = _contributions(self.ranker, X, self.order)
+        return np.asarray(self.means.sum() + np.cumsum(parts - self.means, axis=1).T)
 
 
 def _contributions(ranker: AdditiveRanker | None, X: FloatArray, features: IntArray) -> FloatArray:
