@@ -55,6 +55,18 @@ def test_mean_curve_of_known_curves():
     assert (values[0], values[-1]) == pytest.approx((0.1, 0.15))  # the shorter curve keeps its last value
 
 
+def test_one_margin_for_all_is_judged_by_the_mean():
+    def curve(*points):
+        return [cascade.Point(cost, cost, {"AP@100": value}) for cost, value in points]
+
+    some = curve((2.0, 0.5), (5.0, 0.607), (20.0, 0.61))  # the middle one loses .003 in the mean of both
+    uncut = curve((10.0, 0.4))  # nothing could be cut off
+    report = cascade.CascadeReport({"soft cascade": {"a": some, "b": uncut}})
+    assert report.together() == pytest.approx(30 / 15)
+    assert report.together(loss=0.001) == 1.0
+    assert report.together(loss=0.2) == pytest.approx(30 / 12)
+
+
 def test_gain_is_that_at_an_equal_cost():
     curves = {"RankBoost": ((1.0, 0.1), (5.0, 0.5)), "Imbalanced RankBoost": ((1.0, 0.1), (3.0, 0.36))}
     report = cascade.CascadeReport(

@@ -33,6 +33,7 @@ DEPTHS = ("AP@100", "AP@500", "AP")
 METHODS = ("RankBoost", "Imbalanced RankBoost", "soft cascade")
 _ROUNDS = (1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 25, 32, 40, 50, 64, 80, 100)
 BUDGET = 0.02  # of AP@100 that the soft cascade may lose
+LOSS = 0.005  # of AP@100, absolute: next to nothing
 _LAM = 0.01  # Imbalanced RankBoost as the paper has it, with one lambda for all concepts
 
 
@@ -130,6 +131,21 @@ class CascadeReport:
             savings.append((full.evaluations / best.evaluations, full.seconds / best.seconds))
         return savings
 
+    def together(self, metric: str = "AP@100", loss: float = LOSS) -> float:
+        """Times fewer evaluations of the soft cascade by the best margin for all concepts, within a loss of the mean.
+
+        The margin is picked on the test items: it says what there is to save, not what a choice would find.
+        """
+        curves = [*self.curves["soft cascade"].values()]
+        last = max(map(len, curves))
+        # Curves begin at the same margin, unless nothing could be cut off: then there is the full ranker alone.
+        means = [
+            np.mean([(point.evaluations, point.quality[metric]) for point in points], axis=0)
+            for points in ([curve[max(place, -len(curve))] for curve in curves] for place in range(-last, 0))
+        ]
+        (full, best), costs = means[-1], [cost for cost, quality in means if quality >= means[-1][1] - loss]
+        return float(full / min(costs)) if best else 1.0
+
     def promised(self) -> Promise:
         """The soft cascade within its budget."""
         full = {concept: curve[-1] for concept, curve in self.curves["soft cascade"].items()}
@@ -201,6 +217,11 @@ def findings(report: CascadeReport) -> list[Finding]:
         ),
         Finding("soft cascade: times fewer features at 2% loss of AP@100, median", fewer, None),
         Finding("soft cascade: times less wall time at that point, median", faster, None),
+        Finding(
+            f"soft cascade: times fewer features, one margin picked on the test items, {LOSS:g} less AP@100",
+            report.together(),
+            None,
+        ),
         Finding("soft cascade less Imbalanced RankBoost at the latter's last cost, AP@100", beyond, None, beyond >= 0),
         Finding(
             f"soft cascade with a budget of {BUDGET:.0%}: share of the mean AP@100 lost",
@@ -209,6 +230,7 @@ def findings(report: CascadeReport) -> list[Finding]:
             kept.mean <= BUDGET,
         ),
         Finding("  its standard error", kept.error, None),
+        Finding("  times fewer features, mean", float(np.mean(kept.times)), None),
         Finding("  times fewer features, median", float(np.median(kept.times)), None),
     ]
 
