@@ -140,8 +140,9 @@ def _yes(holds: bool) -> str:
 # Why a conclusion of the paper may not appear.
 _WHY_NOT = {
     "RLR - LR, TestAP": (
-        "RLR below LR: the test says how far that is chance. RLR, F-RLR and SVM count every pair of a query alike; AP "
-        "looks at the first results, to which LR gives more weight where few items are relevant."
+        "RLR below LR: the test says how far that is chance on these queries. RLR, F-RLR and SVM count every pair of a "
+        "query alike, so that few relevant items weigh as much as all others; AP looks at the first results, to which "
+        "LR gives more weight then. docs/margin-framework.md has other divisions of the items."
     ),
     "F-RLR - RLR, TestAP": (
         "F-RLR and RLR differ by more than .01: the fewer relevant items a query has to learn from, the more of that "
