@@ -67,7 +67,7 @@ def test_generated_requests(described, mode):
             nonlocal calls
             calls += 1
             response = case.call(headers=HEADER)
-            while response.status_code == 503 and "Retry-After" in response.headers:  # a repair that was asked for
+            while response.status_code == 503 and "retry-after" in response.headers:  # a repair that was asked for
                 sleep(0.05)
                 response = case.call(headers=HEADER)
             case.validate_response(response, checks=CHECKS)
