@@ -187,9 +187,10 @@ class Served:
             assert self.process.poll() is None or self.address, self.log
 
     def _read(self, stream, lines):
-        for line in stream:
-            self.log.append(line)
-            lines.put(line)
+        with stream:
+            for line in stream:
+                self.log.append(line)
+                lines.put(line)
 
     @property
     def port(self) -> int:
@@ -198,8 +199,4 @@ class Served:
     def stop(self, sign: int = signal.SIGTERM) -> int:
         if self.process.poll() is None:
             self.process.send_signal(sign)
-        code = self.process.wait(300)
-        for stream in (self.process.stdout, self.process.stderr):
-            if stream is not None and sign != signal.SIGKILL:
-                stream.close()
-        return code
+        return self.process.wait(300)

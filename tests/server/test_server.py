@@ -317,6 +317,40 @@ def test_export(own):
     refused(own.post("/api/export", json={"what": "results"}), 422)
 
 
+def test_exports_and_suggestions_say_of_hits_what_a_search_says(own_folder):
+    """Also whether other marks contradict a hit's own, and which words were read in it."""
+    with Collection(own_folder) as collection, collection.transaction() as db:
+        db.execute("INSERT INTO texts (item, path, source, text) VALUES (3, '', 'ocr', 'Harbour Road')")
+    with client(own_folder) as web:
+        web.get("/")
+        query = {"examples": [{"item": 5}], "text": "harbour"}
+        order = [hit["id"] for hit in ok(web.post("/api/search", json={"query": query, "k": 1000}))["hits"]]
+        slip = order[4]
+        marks = [{"item": item, "grade": int(item != slip)} for item in order[1:13]]
+        ok(
+            web.post(
+                "/api/feedback", json={"query": query, "marks": marks + [{"item": n, "grade": 0} for n in order[-12:]]}
+            )
+        )
+        hits = ok(web.post("/api/search", json={"query": query, "k": 1000}))["hits"]
+        assert [hit["id"] for hit in hits if hit["contradicted"]] == [slip]
+        assert {hit["id"]: hit["matched"] for hit in hits if hit["matched"]} == {
+            3: {"source": "ocr", "text": "Harbour Road"}
+        }
+        body = {"what": "results", "query": query, "k": 1000}
+        exported = ok(web.post("/api/export", json={**body, "format": "json"}))["results"]
+        assert exported == [{name: value for name, value in hit.items() if name != "why"} for hit in hits]
+        rows = [*csv.DictReader(io.StringIO(web.post("/api/export", json={**body, "format": "csv"}).text))]
+        assert [int(row["id"]) for row in rows if row["contradicted"] == "True"] == [slip]
+        assert [row["matched"] for row in rows if row["matched"]] == ["Harbour Road"]
+        album = ok(web.post("/api/albums", json={"name": "a", "query": query}))["id"]
+        suggested = ok(web.get(f"/api/albums/{album}/suggestions"))
+        known = {hit["id"]: hit for hit in hits}
+        assert suggested
+        for hit in suggested:
+            assert {**hit, "rank": 0} == {**known[hit["id"]], "rank": 0}
+
+
 # Pictures and files --------------------------------------------------------------------------------------------------
 
 

@@ -24,7 +24,7 @@ from rankloom.server.errors import OTHER, Refused
 from rankloom.server.health import Health
 from rankloom.server.jobs import Jobs
 from rankloom.server.metrics import Metrics
-from rankloom.server.schemas import Contribution, ExampleModel, FiltersModel, HitModel, MatchedModel, QueryModel
+from rankloom.server.schemas import ExampleModel, FiltersModel, MatchedModel, QueryModel
 from rankloom.server.settings import ServerSettings
 from rankloom.server.upkeep import Upkeep
 from rankloom.server.work import Work
@@ -133,22 +133,11 @@ class Context:
 
     # Results ----------------------------------------------------------------------------------------------------------
 
-    def hits(self, results: Iterable[SearchHit], words: str = "") -> list[HitModel]:
-        """Hits with what is shown beside them; of words that were read or heard in them, where."""
-        hits = [*results]
-        matched = self.matched((hit.id for hit in hits), words)
-        details = self.details(hit.id for hit in hits)
-        return [
-            HitModel(
-                rank=hit.rank, score=hit.score, mark=hit.mark, literal=hit.literal, **details[hit.id],
-                why=None if hit.why is None else [Contribution(**part._asdict()) for part in hit.why.largest()],
-                matched=matched.get(hit.id),
-            )
-            for hit in hits if hit.id in details
-        ]  # fmt: skip
-
     def hits_json(self, results: Iterable[SearchHit], words: str = "") -> str:
-        """The same as JSON. What is shown of an item is written once: a search has many hits, most of them known."""
+        """Write hits as a JSON list of `HitModel`, with the OCR or speech that matched words.
+
+        What is shown of an item is written once and kept: a search has many hits, most of them known.
+        """
         hits = [*results]
         matched = self.matched((hit.id for hit in hits), words)
         written = self.written.get(self._state(), (hit.id for hit in hits), self._write_details)

@@ -3,7 +3,8 @@ import { test } from "node:test";
 
 import { ApiError } from "#page/api.js";
 import { PAGE, pagesOf } from "#page/browse.js";
-import { isRight, isWrong, latestGrades, Marking } from "#page/marking.js";
+import { gradeOf, isRight, isWrong, latestGrades, Marking } from "#page/marking.js";
+import { Saving } from "#page/saving.js";
 import { Search } from "#page/search.js";
 import { Selection } from "#page/selection.js";
 import { createStore, initialState } from "#page/store.js";
@@ -47,19 +48,29 @@ function page(server, readOnly = false) {
   const visited = [];
   /** @type {[string, any][]} */
   const delivered = [];
-  const speech = { announce: (/** @type {string} */ text) => { said.push(text); }, toast: () => {} };
-  const api = /** @type {any} */ ({ marks: async () => [], ...server });
+  const speech = {
+    announce: (/** @type {string} */ text) => { said.push(text); },
+    toast: (/** @type {string} */ text) => { toasts.push(text); },
+  };
+  /** @type {string[]} */
+  const toasts = [];
+  const saving = new Saving({ complain: (text) => { toasts.push(text); } });
+  /** @param {string} path @param {any} body */
+  const deliver = (path, body) => async () => {
+    const answer = await server.deliver?.(path, body);
+    delivered.push([path, body]);
+    return answer ?? { ids: body.marks?.map(() => 11) };
+  };
+  const api = /** @type {any} */ ({
+    marks: async () => [], ...server,
+    mark: (/** @type {any} */ body) => deliver("feedback", body),
+    undo: (/** @type {number} */ mark) => deliver("undo", { mark }),
+  });
   const search = new Search({
     store, api, speech, visit: (address) => { visited.push(address); }, showTab: () => {},
   });
-  const marking = new Marking({
-    store, api, speech, seen: () => 2, notify: () => {},
-    deliver: async (path, body) => {
-      delivered.push([path, body]);
-      return server.deliver?.(path, body) ?? { undone: 1 };
-    },
-  });
-  return { store, search, marking, said, visited, delivered };
+  const marking = new Marking({ store, api, save: saving.save, speech, seen: () => 2, notify: () => {} });
+  return { store, search, marking, saving, said, toasts, visited, delivered };
 }
 
 test("a search asks the server and shows what comes", async () => {
@@ -136,11 +147,95 @@ test("a mark shows at once, and the same mark again takes it back", async () => 
 
 test("a mark that the server refuses is taken back", async () => {
   const refuse = () => { throw new ApiError(422, "no"); };
-  const { store, search, marking } = page({ search: async () => answer([5, 3]), deliver: refuse });
+  const { store, search, marking, toasts } = page({ search: async () => answer([5, 3]), deliver: refuse });
   await search.ask({ text: "sea" });
   await marking.mark(at(store, 0), 1);
-  assert.equal(store.state.grades.size, 0);
+  assert.equal(gradeOf(store.state, 5), null);
   assert.equal(store.state.changes, 0);
+  assert.deepEqual(toasts, ["The mark was not taken: no"]);
+});
+
+test("marks are sent in every round, and what the server does not have yet is shown as such", async () => {
+  /** @type {Partial<Mark>[]} */
+  const marks = [];
+  let away = false, number = 0;
+  const { store, search, marking, saving, toasts } = page({
+    search: async () => answer([5, 3, 8]), marks: async () => [...marks],
+    deliver: (/** @type {string} */ path, /** @type {any} */ body) => {
+      if (away) throw new ApiError(0, "away");
+      number += 1;
+      if (path === "feedback") marks.unshift({ id: number, ...body.marks[0], over: null });
+      else marks.splice(marks.findIndex(({ id }) => id === body.mark), 1);
+      return { ids: [number] };
+    },
+  });
+  await search.ask({ text: "sea" });
+  for (const [round, place] of [0, 1, 2].entries()) {
+    away = round > 0;
+    const marked = marking.mark(at(store, place), 1);
+    await saving.flush();
+    assert.ok(isRight(store.state, at(store, place).id));
+    assert.equal(saving.unsent, Number(away));
+    assert.equal(store.state.pending.size, Number(away));
+    away = false;
+    await saving.flush();
+    await marked;
+    assert.equal(store.state.pending.size, 0);
+    await saving.flush(); // as a new order does
+    await search.reorder();
+    assert.equal(store.state.changes, 0);
+  }
+  assert.deepEqual(marks.map(({ item }) => item), [8, 3, 5]);
+  assert.deepEqual(toasts, []);
+});
+
+test("a mark that is on its way can be taken back, and survives that marks are loaded", async () => {
+  /** @type {Partial<Mark>[]} */
+  const marks = [];
+  let away = true, number = 0;
+  const { store, search, marking, saving, delivered } = page({
+    search: async () => answer([5, 3, 8]), marks: async () => [...marks],
+    deliver: (/** @type {string} */ path, /** @type {any} */ body) => {
+      if (away) throw new ApiError(0, "away");
+      number += 1;
+      if (path === "feedback") marks.unshift({ id: number, ...body.marks[0], over: null });
+      else marks.splice(marks.findIndex(({ id }) => id === body.mark), 1);
+      return { ids: [number] };
+    },
+  });
+  await search.ask({ text: "sea" });
+  const steps = [marking.mark(at(store, 0), 1), marking.mark(at(store, 1), 0), marking.mark(at(store, 0), 1)];
+  await marking.load();
+  assert.deepEqual([gradeOf(store.state, 5), gradeOf(store.state, 3)], [null, 0]);
+  steps.push(marking.undo());
+  assert.equal(gradeOf(store.state, 3), null);
+  await saving.flush(); // in vain
+  away = false;
+  await saving.flush();
+  await Promise.all(steps);
+  assert.deepEqual(delivered.map(([path, body]) => body.mark ?? path), ["feedback", "feedback", 1, 2]);
+  assert.deepEqual(marks, []);
+  assert.equal(saving.unsent, 0);
+});
+
+test("marks of a search that is left stay marks of that search", async () => {
+  let reachable = false;
+  const { store, search, marking, delivered, saving } = page({
+    search: async () => answer([5, 3]),
+    deliver: () => { if (!reachable) throw new ApiError(0, "away"); },
+  });
+  await search.ask({ text: "sea" });
+  const marked = marking.mark(at(store, 0), 1);
+  await search.ask({ text: "boat" });
+  assert.equal(gradeOf(store.state, 5), null);
+  await search.ask({ text: "sea" });
+  assert.equal(gradeOf(store.state, 5), 1, "it is still on its way");
+  await search.ask({ text: "boat" });
+  reachable = true;
+  await saving.flush();
+  await marked;
+  assert.equal(delivered[0][1].query.text, "sea");
+  assert.equal(gradeOf(store.state, 5), null);
 });
 
 test("nothing is marked in a list by date, or on a server that is read-only", async () => {
@@ -223,4 +318,22 @@ test("many results are marked in requests of bounded size", async () => {
   await marking.markAll(ids, 1);
   assert.deepEqual(delivered.map(([, body]) => body.marks.length), [1000, 500]);
   assert.equal(store.state.changes, 1500);
+});
+
+test("of many marks only those that the server took are said to be", async () => {
+  const ids = Array.from({ length: 1500 }, (_, i) => i + 1);
+  const { store, search, marking, said, toasts } = page({
+    search: async () => answer(ids),
+    deliver: (/** @type {string} */ _, /** @type {any} */ { marks }) => {
+      if (marks.length === 500) throw new ApiError(500, "no");
+    },
+    marks: async () => ids.slice(0, 1000).map((item) => ({ id: item, item, grade: 1, over: null })),
+  });
+  await search.ask({ text: "sea" });
+  await marking.markAll(ids, 1);
+  assert.equal(said.at(-1), "1,000 marked right");
+  assert.deepEqual(toasts, ["The marks were not taken: no"]);
+  assert.ok(isRight(store.state, 1000) && !isRight(store.state, 1001));
+  await marking.markAll(ids.slice(1000), 1);
+  assert.equal(said.at(-1), "1,000 marked right", "nothing is said of what failed");
 });

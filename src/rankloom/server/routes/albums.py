@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, Path, Request
+from fastapi import APIRouter, Path, Request, Response
 from fastapi import Query as InAddress
 
 from rankloom.collection.albums import (
@@ -63,8 +63,8 @@ def album_routes(context: Context) -> APIRouter:
         """Put items of an album before another one, or at its end; it has this order from now on."""
         return await work.write(_move, context, number, asked)
 
-    @router.get("/albums/{number}/suggestions")
-    async def suggestions(request: Request, number: int = ALBUM, n: int = SUGGESTED) -> list[HitModel]:
+    @router.get("/albums/{number}/suggestions", response_model=list[HitModel])
+    async def suggestions(request: Request, number: int = ALBUM, n: int = SUGGESTED) -> Response:
         """What a living album's search finds and the album neither has nor refused."""
         return await work.search(_suggestions, context, number, n, user_of(request))
 
@@ -115,5 +115,8 @@ def _move(context: Context, number: int, asked: MoveRequest) -> dict[str, Any]:
     return _album(context, number)
 
 
-def _suggestions(context: Context, number: int, n: int, user: str) -> list[HitModel]:
-    return context.hits(suggested_members(context.engine, album(context.collection, number), n, user))
+def _suggestions(context: Context, number: int, n: int, user: str) -> Response:
+    living = album(context.collection, number)
+    words = "" if living.query is None else living.query.text
+    hits = suggested_members(context.engine, living, n, user)
+    return Response(context.hits_json(hits, words), media_type="application/json")

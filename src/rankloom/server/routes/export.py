@@ -58,10 +58,17 @@ def _results_file(context: Context, asked: ExportRequest, user: str) -> str:
         # Readers of runs order them by score, which is not the order of results that were made to differ.
         run = [Hit(hit.rank, str(hit.id), 1 / hit.rank if asked.diversity else hit.score) for hit in results]
         return run_text({qid_to_trec(query.qid): run})
-    hits = [hit.model_dump(exclude={"why", "matched"}) for hit in context.hits(results)]
+    columns = [name for name in HitModel.model_fields if name != "why"]
+    found = json.loads(context.hits_json(results, asked.query.text))
+    hits = [{name: hit[name] for name in columns} for hit in found]
     if asked.format == "csv":
-        return csv_text(hits, [name for name in HitModel.model_fields if name != "why"])
+        return csv_text(({name: _cell(value) for name, value in hit.items()} for hit in hits), columns)
     return json.dumps({"query": context.query_json(query), "results": hits}, ensure_ascii=False, indent=1) + "\n"
+
+
+def _cell(value: Any) -> Any:
+    """Return a value of a hit as a cell of a table: of a text that matched, the text."""
+    return value["text"] if isinstance(value, dict) else value
 
 
 def _items_file(context: Context, asked: ExportRequest) -> Iterator[str]:

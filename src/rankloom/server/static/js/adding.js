@@ -1,8 +1,9 @@
 // Choosing a folder of the server's machine, to add it to the collection.
 
-import { announce, attempt, button, errorLine, h, icon, put, toast } from "./dom.js";
+import { announce, button, errorLine, h, icon, put, toast } from "./dom.js";
 import { t, tn } from "./i18n.js";
 import { jobView } from "./jobs.js";
+import { save } from "./saving.js";
 import { openSheet } from "./sheets.js";
 
 /** @import { Api, FolderChoice, FolderChoices } from "./types.js" */
@@ -16,11 +17,12 @@ import { openSheet } from "./sheets.js";
 export function askFolder(api, work) {
   openSheet(t("Add a folder"), (close) => {
     const root = h("div", { class: "choose-folder" });
-    const add = (/** @type {string} */ folder) => attempt(async () => {
-      const { what } = await api.addFolder(folder);
-      close();
-      toast(t("{folder} is being added; search goes on meanwhile.", { folder: what }));
-      await work.ask();
+    const add = (/** @type {string} */ folder) => save(api.addFolder(folder), {
+      done: async ({ what }) => {
+        close();
+        toast(t("{folder} is being added; search goes on meanwhile.", { folder: what }));
+        await work.ask();
+      },
     });
     show(root, "", api, add);
     return root;

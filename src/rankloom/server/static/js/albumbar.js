@@ -2,9 +2,10 @@
 
 import { thumbnail } from "./addresses.js";
 import { toAlbums } from "./albums.js";
-import { $, attempt, button, focusedName, focusNamed, h, icon, option, put } from "./dom.js";
+import { $, button, focusedName, focusNamed, h, icon, option, put } from "./dom.js";
 import { t } from "./i18n.js";
 import { fromServer, inWords } from "./query.js";
+import { save } from "./saving.js";
 import { askName, askSure } from "./sheets.js";
 
 /** @import { Album, Api, Hit, State, Store } from "./types.js" */
@@ -85,10 +86,7 @@ export class AlbumBar {
 
   /** @param {Album} album @param {Parameters<Api["changeAlbum"]>[1]} change */
   change(album, change) {
-    return attempt(async () => {
-      await this.api.changeAlbum(album.id, change);
-      await this.refresh();
-    });
+    return save(this.api.changeAlbum(album.id, change), { waits: true, done: this.refresh });
   }
 
   /** Make an item the cover. @param {number} item */
@@ -105,10 +103,7 @@ export class AlbumBar {
   remove(album) {
     const text = t("The album goes; its pictures stay in the collection.");
     askSure(t("Delete {name}?", { name: album.name }), text, t("Delete it"), () =>
-      attempt(async () => {
-        await this.api.deleteAlbum(album.id);
-        this.showAlbums();
-      }));
+      save(this.api.deleteAlbum(album.id), { done: this.showAlbums }));
   }
 
   /** @param {Album} album */
@@ -147,15 +142,17 @@ export class AlbumBar {
    */
   judge(album, change) {
     const gone = new Set([...(change.add ?? []), ...(change.refuse ?? [])]);
-    this.suggested = this.suggested.filter(({ id }) => !gone.has(id));
-    this.draw(); // at once: the next one is judged while this is stored
-    return attempt(async () => {
-      try {
-        await this.api.albumItems(album.id, change);
-      } finally {
+    return save(this.api.albumItems(album.id, change), {
+      waits: true,
+      show: () => { // the next one is judged while this is stored
+        this.suggested = this.suggested.filter(({ id }) => !gone.has(id));
+        this.draw();
+        return () => { this.load(); };
+      },
+      done: async () => {
         if (change.add) await this.refresh();
         else if (!this.suggested.length) await this.load();
-      }
+      },
     });
   }
 
@@ -163,9 +160,6 @@ export class AlbumBar {
   move(items, before) {
     const { album } = this;
     if (!album || this.store.state.readOnly) return;
-    return attempt(async () => {
-      await this.api.albumOrder(album.id, items, before);
-      await this.refresh();
-    });
+    return save(this.api.albumOrder(album.id, items, before), { waits: true, done: this.refresh });
   }
 }

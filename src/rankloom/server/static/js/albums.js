@@ -1,9 +1,10 @@
 // The tab "Albums": those there are, and new ones, by hand or living around a search or a concept.
 
 import { thumbnail } from "./addresses.js";
-import { $, attempt, button, errorLine, h, icon, option, put } from "./dom.js";
+import { $, button, errorLine, h, icon, option, put } from "./dom.js";
 import { t, tn } from "./i18n.js";
 import { forServer, fromServer, inWords, isList } from "./query.js";
+import { save } from "./saving.js";
 
 /** @import { Album, Api, Query, State, Store } from "./types.js" */
 /**
@@ -54,7 +55,7 @@ function form({ api, openAlbum }, sources) {
   const onsubmit = (/** @type {Event} */ event) => {
     event.preventDefault();
     const query = source.value === "" ? undefined : forServer(sources[Number(source.value)][1]);
-    attempt(async () => openAlbum((await api.makeAlbum({ name: name.value.trim(), query })).id));
+    save(api.makeAlbum({ name: name.value.trim(), query }), { done: ({ id }) => openAlbum(id) });
   };
   return h("form", { class: "new-album", onsubmit },
     h("label", { class: "field" }, h("span", {}, t("New album")), name),

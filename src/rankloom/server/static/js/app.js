@@ -3,7 +3,7 @@
 import { emptyCollection } from "./adding.js";
 import { Advanced } from "./advanced.js";
 import { AlbumBar } from "./albumbar.js";
-import { api, on, post } from "./api.js";
+import { api, on } from "./api.js";
 import { Atlas } from "./atlas.js";
 import { Box } from "./box.js";
 import { Concepts } from "./concepts.js";
@@ -15,19 +15,19 @@ import { Help } from "./help.js";
 import { t } from "./i18n.js";
 import { sayEnds } from "./jobs.js";
 import { makeKeys } from "./keys.js";
-import { Marking } from "./marking.js";
+import { gradeOf, Marking } from "./marking.js";
 import { Marks } from "./marks.js";
 import { makeMessages } from "./messages.js";
 import { News } from "./news.js";
 import { NotesEditor } from "./notes.js";
 import { Organizing } from "./organizing.js";
-import { Outbox } from "./outbox.js";
 import { Panel } from "./panel.js";
 import { framePart } from "./parts.js";
 import { takePictures } from "./pictures.js";
 import { drawToSelect } from "./gestures.js";
 import { withExample } from "./query.js";
 import { HandOrder } from "./reordering.js";
+import { save, saving } from "./saving.js";
 import { Scrubber } from "./scrubber.js";
 import { Search } from "./search.js";
 import { Selection } from "./selection.js";
@@ -54,7 +54,6 @@ export class App {
    */
   constructor(session, folders, showTab) {
     this.store = createStore(initialState(session.read_only, folders));
-    this.outbox = new Outbox(post);
     this.showTab = () => showTab("search");
     this.showAlbums = () => showTab("albums");
     this.showCollection = () => {};
@@ -70,13 +69,13 @@ export class App {
     this.grid = this.makeGrid();
     const channel = new BroadcastChannel("rankloom");
     this.marking = new Marking({
-      store: this.store, api, speech, deliver: (path, body) => this.outbox.deliver(path, body),
+      store: this.store, api, save, speech,
       seen: () => this.grid.seen, notify: () => channel.postMessage("marks"),
     });
     channel.addEventListener("message", () => this.marking.elsewhere());
     this.panel = this.makePanel();
     const refresh = () => this.search.refresh();
-    this.organizing = new Organizing({ store: this.store, api, speech, refresh, offerUndo });
+    this.organizing = new Organizing({ store: this.store, api, save, speech, refresh, offerUndo });
     this.albumBar = new AlbumBar({ store: this.store, api, refresh, showAlbums: this.showAlbums });
     this.selectionBar = this.makeSelectionBar();
     this.notes = this.makeNotes();
@@ -86,7 +85,6 @@ export class App {
       similar: (hit) => this.similar(hit), why: (hit) => this.why(hit),
       part: (hit, region, frame) => this.part(hit, region, frame),
       at: (index) => this.search.browse.at(index),
-      rate: (hit, stars) => this.organizing.rate([hit.id], stars),
       hide: (hit) => this.organizing.hide([hit.id], !hit.hidden),
       showPlace: (place) => this.showPlace(place),
     });
@@ -109,7 +107,7 @@ export class App {
     sayEnds(this.work, (jobs) => this.workEnded(jobs));
     this.work.start();
     on("back", () => this.sync());
-    addEventListener("beforeunload", (event) => { if (this.outbox.size) event.preventDefault(); });
+    addEventListener("beforeunload", askBeforeLeaving);
   }
 
   makeGrid() {
@@ -290,8 +288,8 @@ export class App {
 
   /** Why the first result is there that nobody marked. */
   whyFirst() {
-    const { hits, grades } = this.store.state;
-    this.grid.select(Math.max(0, hits.findIndex((hit) => hit && !grades.has(hit.id))));
+    const { state, state: { hits } } = this.store;
+    this.grid.select(Math.max(0, hits.findIndex((hit) => hit && gradeOf(state, hit.id) === null)));
     if (this.grid.hit) this.why(this.grid.hit);
   }
 
@@ -303,17 +301,24 @@ export class App {
 
   async reorder() {
     const any = this.store.state.changes > 0;
-    await this.outbox.flush(); // the order follows all marks, also those that are on their way
+    await saving.flush(); // the order follows all marks, also those that are on their way
     await this.search.reorder();
     if (any) this.grid.focus();
   }
 
-  /** The server is back: send the marks that wait; search again only if there is nothing to see. */
+  /** The server is back: send the changes that wait; search again only if there is nothing to see. */
   async sync() {
-    await this.outbox.flush();
+    await saving.flush();
     if (this.store.state.answer) this.marking.load();
     else this.search.run({ push: false });
   }
+}
+
+/** Ask whoever leaves the page while the server does not have everything. @param {Event} event */
+function askBeforeLeaving(event) {
+  // A caption that is being written is saved when its field loses the focus.
+  /** @type {HTMLElement | null} */ (document.activeElement)?.blur();
+  if (saving.unsent) event.preventDefault();
 }
 
 /** Make an address a step of the history. @param {string} address */

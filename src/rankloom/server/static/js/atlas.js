@@ -7,6 +7,7 @@ import { t, tn } from "./i18n.js";
 import { WorldMap } from "./map.js";
 import { boxFrom, boxText, gridOf, LARGEST, onScreen } from "./mercator.js";
 import { listed } from "./query.js";
+import { save } from "./saving.js";
 
 /** @import { Api, Cluster, Places, State, Store } from "./types.js" */
 /** @import { Box } from "./mercator.js" */
@@ -101,7 +102,7 @@ export class Atlas {
   /** @param {number} items */
   nothing(items) {
     const { api, work, store } = this.parts;
-    const again = () => attempt(() => work.after(api.index()));
+    const again = () => save(api.index(), { done: () => work.ask() });
     return h("div", { class: "notice" },
       h("h3", {}, items ? t("No item says where it was taken") : t("There is nothing to show on the map")),
       h("p", {}, t("Phones and cameras with GPS write the place into their pictures and videos.")),

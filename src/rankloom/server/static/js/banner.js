@@ -1,17 +1,37 @@
-// The line that says that the server is away.
+// The lines that say that the server is away, and that it does not have something yet.
 
 import { on } from "./api.js";
-import { $, h, put } from "./dom.js";
-import { t } from "./i18n.js";
+import { $, h, onTop, put } from "./dom.js";
+import { t, tn } from "./i18n.js";
+import { saving } from "./saving.js";
 
-/** @param {() => number} waiting how many marks the server does not have yet */
-export function makeBanner(waiting) {
+const SOON = 1000; // milliseconds in which the server usually has a change
+
+export function makeBanner() {
   const banner = $("banner");
   on("away", () => {
     put(banner, h("strong", {}, t("The server does not answer.")), " ",
-      t("Start it again, and this page goes on by itself."), " ",
-      waiting() ? t("Your marks are kept here until then.") : null);
+      t("Start it again, and this page goes on by itself."));
     banner.hidden = false;
   });
   on("back", () => { banner.hidden = true; });
+}
+
+/** Say what the server does not have yet, unless that is over in a moment. */
+export function sayUnsent() {
+  const line = $("unsent");
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
+  const draw = () => {
+    const n = saving.unsent;
+    line.textContent = n ? tn(n, "{n} change is not saved yet. Keep this page open.",
+      "{n} changes are not saved yet. Keep this page open.") : "";
+    if (n) onTop(line);
+    else line.hidePopover();
+  };
+  saving.changed = (unsent) => {
+    if (!unsent || line.textContent) draw();
+    if (unsent) timer ??= setTimeout(draw, SOON);
+    else timer = clearTimeout(timer) ?? undefined;
+  };
 }

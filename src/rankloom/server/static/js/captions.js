@@ -1,7 +1,8 @@
 // A table of captions for many files: chosen in a sheet, which then says what became of its rows.
 
-import { button, errorLine, h, put } from "./dom.js";
+import { button, h, put } from "./dom.js";
 import { t, tn } from "./i18n.js";
+import { save } from "./saving.js";
 import { openSheet } from "./sheets.js";
 
 /** @import { Api, StoredCaptions } from "./types.js" */
@@ -21,11 +22,13 @@ export function askCaptions(api) {
       if (!file) return;
       send.disabled = true;
       put(outcome, t("Reading {file}…", { file: file.name }));
-      try {
-        put(outcome, said(await api.addCaptions(file)));
-      } catch (error) {
-        put(outcome, errorLine(error));
-      }
+      await save(api.addCaptions(file), {
+        done: (stored) => put(outcome, said(stored)),
+        refused: (reason) => {
+          put(outcome, h("p", { class: "error" }, reason));
+          return reason;
+        },
+      });
       send.disabled = false;
     };
     return [

@@ -2,13 +2,14 @@
 
 import { askFolder } from "./adding.js";
 import { askCaptions } from "./captions.js";
-import { $, attempt, button, errorLine, h, put, scrolled, tableHead, tableRow } from "./dom.js";
+import { $, button, errorLine, h, put, scrolled, tableHead, tableRow } from "./dom.js";
 import { duplicatesSection } from "./duplicates.js";
 import { expertName } from "./format.js";
 import { locale, t, tn } from "./i18n.js";
 import { jobView } from "./jobs.js";
 import { latestPeople, peopleSection } from "./people.js";
 import { reason } from "./reasons.js";
+import { save } from "./saving.js";
 import { upkeepSection } from "./upkeep.js";
 
 /** @import { Api, CollectionState, FileError } from "./types.js" */
@@ -105,6 +106,6 @@ function tools(again, { api, work }) {
   const text = again ? t("Look for changes and try these again") : t("Look for changes");
   return h("div", { class: "buttons" },
     button(t("Add a folder…"), { kind: "primary", symbol: "folder", onclick: () => askFolder(api, work) }),
-    button(text, { symbol: "undo", onclick: () => attempt(() => work.after(api.index())) }),
+    button(text, { symbol: "undo", onclick: () => save(api.index(), { done: () => work.ask() }) }),
     button(t("Add captions…"), { symbol: "text", onclick: () => askCaptions(api) }));
 }

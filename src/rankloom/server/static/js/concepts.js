@@ -1,9 +1,10 @@
 // Concepts: detectors made from the marks of a search, which then rank the whole collection.
 
-import { attempt, button, errorLine, h, iconButton, put, toast } from "./dom.js";
+import { button, errorLine, h, iconButton, put, toast } from "./dom.js";
 import { number } from "./format.js";
 import { t, tn } from "./i18n.js";
 import { forServer } from "./query.js";
+import { save } from "./saving.js";
 
 /** @import { Api, Concept, State, Store } from "./types.js" */
 
@@ -76,19 +77,17 @@ export class Concepts {
   async make() {
     const wanted = this.name.value.trim();
     if (!wanted) return toast(t("Give the concept a name."), "bad");
-    await attempt(async () => {
-      const { name } = await this.api.makeConcept(wanted, { query: forServer(this.store.state.query) });
-      this.name.value = "";
-      toast(t("The concept {name} is ready", { name }));
-      this.show();
+    await save(this.api.makeConcept(wanted, { query: forServer(this.store.state.answered) }), {
+      done: ({ name }) => {
+        this.name.value = "";
+        toast(t("The concept {name} is ready", { name }));
+        return this.show();
+      },
     });
   }
 
   /** @param {string} name */
   forget(name) {
-    return attempt(async () => {
-      await this.api.forgetConcept(name);
-      this.show();
-    });
+    return save(this.api.forgetConcept(name), { done: () => this.show() });
   }
 }

@@ -75,8 +75,15 @@ export function announce(text) {
 export function toast(text, kind = "") {
   const note = h("div", { class: `toast ${kind}` }, text);
   $("toasts").append(note);
+  onTop($("toasts"));
   announce(text);
   setTimeout(() => note.remove(), 3500);
+}
+
+/** Show an element above everything, also above a dialog that is open. @param {HTMLElement} element */
+export function onTop(element) {
+  if (element.matches(":popover-open")) element.hidePopover();
+  element.showPopover();
 }
 
 /**

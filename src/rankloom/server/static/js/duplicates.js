@@ -5,6 +5,7 @@ import { announce, attempt, button, h, put, toast } from "./dom.js";
 import { date, fileSize } from "./format.js";
 import { locale, t, tn } from "./i18n.js";
 import { reason as said } from "./reasons.js";
+import { save } from "./saving.js";
 import { openSheet } from "./sheets.js";
 
 /** @import { Api, CopiedFile, CopyGroup, Copies } from "./types.js" */
@@ -117,21 +118,24 @@ function confirm(choices, api, again) {
       t("Who restores a file from the bin and looks for changes has it back."),
     ].join(" ")),
     known ? h("div", { class: "buttons" }, button(t("Move them to the bin"), {
-      kind: "primary", onclick: () => attempt(async () => { close(); await trash(choices, api, again); }),
+      kind: "primary", onclick: () => { close(); trash(choices, api, again); },
     })) : h("p", { class: "bad" }, t("These are too many at once; choose fewer.")),
   ]);
 }
 
 /** @param {Choice[]} choices @param {Api} api @param {() => Promise<void>} again */
-async function trash(choices, api, again) {
-  const { moved, left } = await api.trashCopies(choices.map(({ keep, trash: others }) => ({
+function trash(choices, api, again) {
+  const groups = choices.map(({ keep, trash: others }) => ({
     keep: keep.key, trash: others.map(({ key }) => key),
-  })));
-  toast(tn(moved.length, "{n} file is in the bin", "{n} files are in the bin"));
-  await again();
-  if (left.length) {
-    openSheet(tn(left.length, "{n} file was not moved", "{n} files were not moved"), () =>
-      h("ul", { class: "to-bin", tabindex: "0", "aria-label": t("Files that were not moved") },
-        left.map(({ file, reason: why }) => h("li", {}, `${file}: ${said(why)}`))));
-  }
+  }));
+  return save(api.trashCopies(groups), {
+    done: async ({ moved, left }) => {
+      toast(tn(moved.length, "{n} file is in the bin", "{n} files are in the bin"));
+      await again();
+      if (!left.length) return;
+      openSheet(tn(left.length, "{n} file was not moved", "{n} files were not moved"), () =>
+        h("ul", { class: "to-bin", tabindex: "0", "aria-label": t("Files that were not moved") },
+          left.map(({ file, reason: why }) => h("li", {}, `${file}: ${said(why)}`))));
+    },
+  });
 }

@@ -1,8 +1,9 @@
 // The panel of experts: how much each counts, what marks have taught, and sliders for those who know better.
 
-import { attempt, button, errorLine, h, iconButton, put, toast } from "./dom.js";
+import { button, errorLine, h, iconButton, put, toast } from "./dom.js";
 import { expertName, grouped, number, sum } from "./format.js";
 import { t, tn } from "./i18n.js";
+import { save } from "./saving.js";
 
 /** @import { Api, ExpertsChange, State, Store, Weights } from "./types.js" */
 
@@ -35,10 +36,13 @@ export class Experts {
 
   /** @param {ExpertsChange} body @param {string} said */
   change(body, said) {
-    return attempt(async () => {
-      this.draw(await this.api.setExperts(body));
-      toast(said);
-      this.changed();
+    return save(this.api.setExperts(body), {
+      show: () => () => { this.show(); }, // a slider stands where it was moved to until then
+      done: (weights) => {
+        this.draw(weights);
+        toast(said);
+        this.changed();
+      },
     });
   }
 

@@ -56,7 +56,7 @@ export class Grid {
     this.listen();
     store.watch(["order"], (state) => this.show(state));
     store.watch(["hits"], ({ hits, order }, before) => { if (order === before.order) this.extend(hits); });
-    store.watch(["grades", "selected", "gone"], () => this.refresh());
+    store.watch(["grades", "pending", "selected", "gone"], () => this.refresh());
   }
 
   listen() {

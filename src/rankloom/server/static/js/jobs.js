@@ -1,10 +1,11 @@
 // Long jobs of the server, one at a time: what they are called, how far they are, and how they ended.
 
-import { attempt, button, h, put, toast } from "./dom.js";
+import { button, h, put, toast } from "./dom.js";
 import { locale, t, tn } from "./i18n.js";
 import { reason } from "./reasons.js";
+import { save } from "./saving.js";
 
-/** @import { Api, Job, WorkState } from "./types.js" */
+/** @import { Api, Change, Job, WorkState } from "./types.js" */
 /** @import { Work } from "./work.js" */
 
 /**
@@ -115,9 +116,9 @@ export function jobView(work, api, readOnly) {
 function draw(root, { job, waiting, unfinished }, work, api, readOnly) {
   const focused = root.contains(document.activeElement)
     ? /** @type {HTMLElement} */ (document.activeElement).dataset.name : undefined;
-  /** @param {string} name @param {string} text @param {() => Promise<unknown>} change */
+  /** @param {string} name @param {string} text @param {() => Change<WorkState>} change */
   const named = (name, text, change) => button(text, {
-    kind: "small", "data-name": name, onclick: () => attempt(() => work.after(change())),
+    kind: "small", "data-name": name, onclick: () => save(change(), { done: (state) => work.take(state) }),
   });
   put(root,
     job ? running(job, readOnly ? [] : [

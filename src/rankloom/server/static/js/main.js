@@ -3,7 +3,7 @@
 import { api, ApiError } from "./api.js";
 import { showAlbums } from "./albums.js";
 import { App } from "./app.js";
-import { makeBanner } from "./banner.js";
+import { makeBanner, sayUnsent } from "./banner.js";
 import { showCollection } from "./collection.js";
 import { $, h, messageOf, nextTab, put } from "./dom.js";
 import { Elsewhere } from "./elsewhere.js";
@@ -19,10 +19,9 @@ import { makeTheme } from "./theme.js";
 const TABS = ["search", "albums", "places", "learning", "models", "collection"];
 const WIDE = 1100; // pixels from which the panel has a column of its own
 
-/** @type {App | null} */
-let app = null;
 makeTheme();
-makeBanner(() => app?.outbox.size ?? 0);
+makeBanner();
+sayUnsent();
 try {
   const session = await begin();
   run(session, await knownFolders());
@@ -52,7 +51,6 @@ function run(session, folders) {
   const readOnly = session.read_only;
   const started = new App(session, folders, openTab);
   const { store, search, marking, grid, panel } = started;
-  app = started;
   const setFolders = (/** @type {string[]} */ names) => store.update({ folders: names });
   const find = (/** @type {string} */ text) => { openTab("search"); search.ask({ text }); };
   /** @type {Record<string, () => void>} */

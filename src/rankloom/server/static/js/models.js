@@ -1,11 +1,12 @@
 // The tab "Models": every training is a version; compare them, use one, go back.
 
 import { interval } from "./chart.js";
-import { $, attempt, button, errorLine, h, option, put, scrolled, toast } from "./dom.js";
+import { $, button, errorLine, h, option, put, scrolled, toast } from "./dom.js";
 import { date, number, signed } from "./format.js";
 import { locale, t } from "./i18n.js";
 import { jobEnd } from "./jobs.js";
 import { reason } from "./reasons.js";
+import { save } from "./saving.js";
 
 /** @import { Api, Model, Preference } from "./types.js" */
 /**
@@ -116,24 +117,26 @@ function gained({ gain, gain_low: low, gain_high: high }) {
 
 /** @param {Parts} parts @param {string} ranker @param {HTMLButtonElement} train */
 async function start(parts, ranker, train) {
-  await attempt(async () => {
-    await parts.api.train(ranker);
-    train.disabled = true;
-    /** @type {ChildNode} */ (train.lastChild).textContent = t("Training…");
-    const { error, result } = await jobEnd(parts.api, "train");
-    toast(error ? reason(error) : t("{model} is trained", { model: result ?? "" }), error ? "bad" : "");
-    parts.changed();
+  await save(parts.api.train(ranker), {
+    done: async () => {
+      train.disabled = true;
+      /** @type {ChildNode} */ (train.lastChild).textContent = t("Training…");
+      const { error, result } = await jobEnd(parts.api, "train");
+      toast(error ? reason(error) : t("{model} is trained", { model: result ?? "" }), error ? "bad" : "");
+      parts.changed();
+    },
   });
   showModels(parts);
 }
 
 /** @param {Parts} parts @param {number | null} id null goes back to the one before */
 async function use(parts, id) {
-  await attempt(async () => {
-    await parts.api.useModel(id);
-    toast(id === null ? t("The one before is in use again")
-      : t("Model {id} is in use", { id: String(id) }));
-    parts.changed();
+  await save(parts.api.useModel(id), {
+    done: () => {
+      toast(id === null ? t("The one before is in use again")
+        : t("Model {id} is in use", { id: String(id) }));
+      parts.changed();
+    },
   });
   showModels(parts);
 }

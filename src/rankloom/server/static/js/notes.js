@@ -1,6 +1,6 @@
 // What the owner says of an item, edited where it is read: stars, caption, tags, albums.
 
-import { attempt, button, h, iconButton, put } from "./dom.js";
+import { attempt, button, focusedName, focusNamed, h, iconButton, put } from "./dom.js";
 import { t } from "./i18n.js";
 
 /** @import { Organizing } from "./organizing.js" */
@@ -50,22 +50,30 @@ export class NotesEditor {
   /** @param {Hit} hit @param {Item} item */
   stars(hit, item) {
     const { notes } = item;
-    const give = async (/** @type {number} */ stars) => {
-      const wanted = stars === notes.stars ? 0 : stars;
-      await this.organizing.rate([hit.id], wanted);
-      notes.stars = wanted;
-      this.draw(hit, item);
-      /** @type {HTMLElement | null} */ (this.root.querySelector(`[data-stars="${stars}"]`))?.focus();
-    };
+    const give = (/** @type {number} */ stars) => this.rate(hit, item, stars === notes.stars ? 0 : stars);
     if (this.readOnly && !notes.stars) return null;
     const label = t("Stars: {stars} of 5", { stars: notes.stars });
     return h("div", { class: "stars", role: "group", "aria-label": label },
       [1, 2, 3, 4, 5].map((stars) => h("button", {
-        type: "button", "data-stars": stars, class: stars <= notes.stars ? "given" : "",
+        type: "button", "data-name": `stars-${stars}`, class: stars <= notes.stars ? "given" : "",
         disabled: this.readOnly,
         "aria-label": t("{stars} of 5 stars", { stars }), "aria-pressed": String(stars === notes.stars),
         onclick: () => give(stars),
       }, stars <= notes.stars ? "★" : "☆")));
+  }
+
+  /** @param {Hit} hit @param {Item} item @param {number} stars */
+  async rate(hit, item, stars) {
+    const before = item.notes.stars;
+    const show = (/** @type {number} */ given) => {
+      item.notes.stars = given;
+      if (this.item !== item) return;
+      const focused = focusedName();
+      this.draw(hit, item);
+      focusNamed(this.root, focused);
+    };
+    show(stars);
+    if (!await this.organizing.rate([hit.id], stars)) show(before);
   }
 
   /** @param {Item} item */

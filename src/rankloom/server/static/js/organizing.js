@@ -2,7 +2,8 @@
 
 import { t, tn } from "./i18n.js";
 
-/** @import { Album, Api, Hit, Speech, State, Store } from "./types.js" */
+/** @import { Saving, Steps } from "./saving.js" */
+/** @import { Album, Api, Change, Hit, Speech, State, Store } from "./types.js" */
 
 /** Save what is at an address as a file. @param {string} address @param {string} name */
 export function saveAs(address, name) {
@@ -17,31 +18,32 @@ export class Organizing {
    * @param {object} parts
    * @param {Store<State>} parts.store
    * @param {Api} parts.api
+   * @param {Saving["save"]} parts.save
    * @param {Speech} parts.speech
    * @param {() => Promise<unknown>} parts.refresh shows again what is listed
    * @param {(text: string, undo: () => void) => void} parts.offerUndo
    */
-  constructor({ store, api, speech, refresh, offerUndo }) {
+  constructor({ store, api, save, speech, refresh, offerUndo }) {
     this.store = store;
     this.api = api;
+    this.save = save;
     this.speech = speech;
     this.refresh = refresh;
     this.offerUndo = offerUndo;
   }
 
-  /** Do something that may fail; whether it worked. @param {() => Promise<unknown>} action */
-  async attempt(action) {
+  /**
+   * Change something; returns whether the server has it.
+   * @template T
+   * @param {Change<T>} send
+   * @param {Steps<T>} steps
+   */
+  async change(send, steps) {
     if (this.store.state.readOnly) {
       this.speech.toast(t("This server is read-only; nothing can be changed."), "bad");
       return false;
     }
-    try {
-      await action();
-      return true;
-    } catch (error) {
-      this.speech.toast(/** @type {Error} */ (error).message, "bad");
-      return false;
-    }
+    return this.save(send, steps);
   }
 
   /** What is shown of items from now on. @param {number[]} items @param {Partial<Hit>} patch */
@@ -53,81 +55,97 @@ export class Organizing {
   }
 
   /** @param {number[]} items @param {number} stars */
-  async rate(items, stars) {
-    if (!await this.attempt(() => this.api.rate(items, stars))) return;
-    this.patch(items, { stars });
+  rate(items, stars) {
+    const before = new Map(this.store.state.hits.flatMap((hit) => (hit ? [[hit.id, hit.stars]] : [])));
     const n = items.length;
-    this.speech.announce(stars
-      ? tn(n, "{n} item: {stars} of 5 stars", "{n} items: {stars} of 5 stars", { stars })
-      : tn(n, "{n} item: no stars", "{n} items: no stars"));
+    return this.change(this.api.rate(items, stars), {
+      waits: true,
+      show: () => {
+        this.patch(items, { stars });
+        return () => { for (const item of items) this.patch([item], { stars: before.get(item) ?? 0 }); };
+      },
+      done: () => this.speech.announce(stars
+        ? tn(n, "{n} item: {stars} of 5 stars", "{n} items: {stars} of 5 stars", { stars })
+        : tn(n, "{n} item: no stars", "{n} items: no stars")),
+    });
   }
 
   /** @param {number[]} items @param {boolean} hidden */
-  async hide(items, hidden = true) {
-    if (!await this.attempt(() => this.api.hide(items, hidden))) return;
-    this.store.update({ selected: new Set() });
-    await this.refresh();
+  hide(items, hidden = true) {
     const n = items.length;
-    const done = hidden ? tn(n, "{n} item is hidden", "{n} items are hidden")
-      : tn(n, "{n} item is shown again", "{n} items are shown again");
-    this.offerUndo(done, async () => {
-      if (!await this.attempt(() => this.api.hide(items, !hidden))) return;
-      await this.refresh();
+    return this.change(this.api.hide(items, hidden), {
+      waits: true,
+      done: async () => {
+        this.store.update({ selected: new Set() });
+        this.offerUndo(hidden ? tn(n, "{n} item is hidden", "{n} items are hidden")
+          : tn(n, "{n} item is shown again", "{n} items are shown again"),
+        () => this.change(this.api.hide(items, !hidden), { waits: true, done: this.refresh }));
+        await this.refresh();
+      },
     });
   }
 
   /** @param {number[]} items @param {{ add?: string[], remove?: string[] }} change */
-  async tag(items, change) {
-    if (!await this.attempt(() => this.api.tag(items, change))) return false;
+  tag(items, change) {
     const [tag] = [...(change.add ?? []), ...(change.remove ?? [])];
-    this.speech.toast(change.add?.length
-      ? tn(items.length, "{n} item tagged {tag}", "{n} items tagged {tag}", { tag })
-      : t("No more {tag}", { tag }));
-    return true;
+    return this.change(this.api.tag(items, change), {
+      waits: true,
+      done: () => this.speech.toast(change.add?.length
+        ? tn(items.length, "{n} item tagged {tag}", "{n} items tagged {tag}", { tag })
+        : t("No more {tag}", { tag })),
+    });
   }
 
   /** @param {number} item @param {string} caption */
-  async caption(item, caption) {
-    if (!await this.attempt(() => this.api.caption(item, caption))) return false;
-    if (caption) this.patch([item], { caption });
-    this.speech.toast(caption ? t("The caption is saved") : t("The caption is taken away"));
-    return true;
+  caption(item, caption) {
+    return this.change(this.api.caption(item, caption), {
+      waits: true,
+      done: () => {
+        if (caption) this.patch([item], { caption });
+        this.speech.toast(caption ? t("The caption is saved") : t("The caption is taken away"));
+      },
+    });
   }
 
   /** @param {number[]} items @param {Album} album */
-  async addToAlbum(items, album) {
-    if (!await this.attempt(() => this.api.albumItems(album.id, { add: items }))) return;
-    this.speech.toast(tn(items.length, "{n} item in the album {name}", "{n} items in the album {name}",
-      { name: album.name }));
-    if (this.store.state.query.filters.album === album.id) await this.refresh();
+  addToAlbum(items, album) {
+    return this.change(this.api.albumItems(album.id, { add: items }), {
+      waits: true,
+      done: async () => {
+        this.speech.toast(tn(items.length, "{n} item in the album {name}", "{n} items in the album {name}",
+          { name: album.name }));
+        if (this.store.state.query.filters.album === album.id) await this.refresh();
+      },
+    });
   }
 
   /** @param {number[]} items @param {string} name */
-  async makeAlbum(items, name) {
-    await this.attempt(async () => {
-      const album = await this.api.makeAlbum({ name, items });
-      this.speech.toast(tn(album.size, "The album {name} has {n} item", "The album {name} has {n} items",
-        { name: album.name }));
+  makeAlbum(items, name) {
+    return this.change(this.api.makeAlbum({ name, items }), {
+      done: (album) => this.speech.toast(tn(album.size, "The album {name} has {n} item",
+        "The album {name} has {n} items", { name: album.name })),
     });
   }
 
   /** @param {number[]} items @param {number} album */
-  async removeFromAlbum(items, album) {
-    if (!await this.attempt(() => this.api.albumItems(album, { remove: items }))) return;
-    this.store.update({ selected: new Set() });
-    await this.refresh();
+  removeFromAlbum(items, album) {
     const n = items.length;
-    this.offerUndo(tn(n, "{n} item taken out of the album", "{n} items taken out of the album"), async () => {
-      await this.attempt(() => this.api.albumItems(album, { add: items }));
-      await this.refresh();
+    return this.change(this.api.albumItems(album, { remove: items }), {
+      waits: true,
+      done: async () => {
+        this.store.update({ selected: new Set() });
+        this.offerUndo(tn(n, "{n} item taken out of the album", "{n} items taken out of the album"),
+          () => this.change(this.api.albumItems(album, { add: items }),
+            { waits: true, done: this.refresh }));
+        await this.refresh();
+      },
     });
   }
 
   /** @param {number[]} items @param {string} name */
-  async makeConcept(items, name) {
-    await this.attempt(async () => {
-      const concept = await this.api.makeConcept(name, { positive: items });
-      this.speech.toast(t("The concept {name} is ready", { name: concept.name }));
+  makeConcept(items, name) {
+    return this.change(this.api.makeConcept(name, { positive: items }), {
+      done: (concept) => this.speech.toast(t("The concept {name} is ready", { name: concept.name })),
     });
   }
 

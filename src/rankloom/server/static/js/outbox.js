@@ -1,23 +1,20 @@
-// Marks are sent one after another, in the order in which they were made; what the server did not take waits.
+// Changes wait here for the server: sent one after another, in the order in which people made them.
 
 const BUSY = [429, 503];
+const WAIT = [0, 401]; // no server, or it wants its token: it is told when it is back
 
 /**
  * @typedef {object} Letter
- * @property {string} path
- * @property {unknown} body
+ * @property {() => Promise<any>} send
+ * @property {(() => Promise<any>) | undefined} arrived
+ * @property {boolean} tried
  * @property {(answer: any) => void} resolve
  * @property {(error: unknown) => void} reject
  */
 
 export class Outbox {
-  /**
-   * @param {(path: string, body: unknown) => Promise<any>} send throws an error with `status`, 0 if there
-   *   was no answer
-   * @param {() => Promise<unknown>} [wait] before a busy server is asked again
-   */
-  constructor(send, wait = () => new Promise((resolve) => { setTimeout(resolve, 1000); })) {
-    this.send = send;
+  /** @param {() => Promise<unknown>} [wait] before a busy server is asked again */
+  constructor(wait = () => new Promise((resolve) => { setTimeout(resolve, 1000); })) {
     this.wait = wait;
     /** @type {Letter[]} */
     this.letters = [];
@@ -25,18 +22,17 @@ export class Outbox {
     this.sending = null;
   }
 
-  /** How many marks the server does not have yet. */
-  get size() { return this.letters.length; }
-
   /**
-   * Send a mark, or take one back; resolves when the server has it on disk.
-   * @param {string} path
-   * @param {unknown} body
-   * @returns {Promise<any>}
+   * Send a change; resolves when the server has it on disk.
+   * @template T
+   * @param {() => Promise<T>} send throws an error with `status`, 0 if there was no answer
+   * @param {() => Promise<T | null>} [arrived] the answer to what was sent before a connection broke, or null
+   *   if it did not arrive; asked before it is sent again
+   * @returns {Promise<T>}
    */
-  deliver(path, body) {
+  deliver(send, arrived) {
     return new Promise((resolve, reject) => {
-      this.letters.push({ path, body, resolve, reject });
+      this.letters.push({ send, arrived, tried: false, resolve, reject });
       this.flush();
     });
   }
@@ -48,24 +44,31 @@ export class Outbox {
   }
 
   async sendAll() {
-    while (this.letters.length && await this.sendFirst()) { /* the next one */ }
-    this.sending = null;
+    await null; // `sending` is set before this can end
+    try {
+      while (this.letters.length && await this.sendFirst()) { /* the next one */ }
+    } finally {
+      this.sending = null;
+    }
   }
 
-  /** Whether the server is there for more. */
+  /** Send the first letter; returns whether the server is there for more. */
   async sendFirst() {
-    const { path, body, resolve, reject } = this.letters[0];
+    const letter = this.letters[0];
     try {
-      resolve(await this.send(path, body));
+      const known = letter.tried ? await letter.arrived?.() ?? null : null;
+      const answer = known ?? await letter.send();
       this.letters.shift();
+      letter.resolve(answer);
     } catch (error) {
       const status = /** @type {{ status?: number }} */ (error).status ?? -1;
-      if (status === 0) return false;
+      letter.tried ||= status === 0;
+      if (WAIT.includes(status)) return false;
       if (BUSY.includes(status)) {
         await this.wait();
       } else {
         this.letters.shift();
-        reject(error);
+        letter.reject(error);
       }
     }
     return true;

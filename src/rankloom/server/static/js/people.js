@@ -1,10 +1,11 @@
 // People: groups of faces, which the user names, merges and splits. Shown in the tab "Collection".
 
-import { attempt, button, h, option, put, toast } from "./dom.js";
+import { button, h, option, put, toast } from "./dom.js";
 import { t, tn } from "./i18n.js";
+import { save } from "./saving.js";
 import { openSheet } from "./sheets.js";
 
-/** @import { Api, People, Person } from "./types.js" */
+/** @import { Api, Change, People, Person } from "./types.js" */
 /** @import { Work } from "./work.js" */
 /**
  * @typedef {object} Parts
@@ -47,13 +48,14 @@ export function peopleSection(people, parts) {
 /** @param {HTMLElement} root @param {People} people @param {Parts} parts */
 function draw(root, { on, missing, people }, parts) {
   const listed = on || people.length > 0;
-  const again = async (/** @type {() => Promise<unknown>} */ change, /** @type {string} */ said) =>
-    attempt(async () => {
-      await change();
-      changes += 1;
-      toast(said);
-      const now = await latestPeople(parts.api);
-      draw(/** @type {HTMLElement} */ (document.querySelector(".people") ?? root), now, parts);
+  const again = async (/** @type {Change<unknown>} */ change, /** @type {string} */ said) =>
+    save(change, {
+      done: async () => {
+        changes += 1;
+        toast(said);
+        const now = await latestPeople(parts.api);
+        draw(/** @type {HTMLElement} */ (document.querySelector(".people") ?? root), now, parts);
+      },
     });
   put(root, h("h3", { id: "people-title" }, t("People")),
     h("p", { class: "muted" }, (!listed ? OFF : people.length ? HINT : NONE).join(" ")),
@@ -67,7 +69,7 @@ function switching({ on, missing, people }, { api, work }) {
     return h("p", {}, t("A package is missing on this machine. Install it in the shell:"), " ",
       h("code", {}, missing));
   }
-  const begin = () => attempt(() => work.after(api.groupFaces(true)));
+  const begin = () => save(api.groupFaces(true), { done: () => work.ask() });
   return h("div", { class: "buttons" },
     button(on ? t("Look at faces again") : t("Group faces by person"), { onclick: begin }),
     on || people.length ? button(t("Stop grouping faces…"), { onclick: () => askOff(api, work) }) : null);
@@ -86,7 +88,7 @@ function askOff(api, work) {
     h("div", { class: "buttons" }, button(t("Stop"), {
       kind: "primary", onclick: () => {
         close();
-        attempt(() => work.after(api.groupFaces(false, forget.checked)));
+        save(api.groupFaces(false, forget.checked), { done: () => work.ask() });
       },
     })),
   ]);
@@ -100,7 +102,7 @@ export const label = ({ id, name }) => name ?? t("Person {id}", { id: String(id)
  * @param {Person} person
  * @param {Person[]} people
  * @param {Parts} parts
- * @param {(change: () => Promise<unknown>, said: string) => Promise<void>} again
+ * @param {(change: Change<unknown>, said: string) => Promise<boolean>} again
  */
 function card(person, people, { api, readOnly, find }, again) {
   const { id, name } = person;
@@ -108,7 +110,7 @@ function card(person, people, { api, readOnly, find }, again) {
   const chosen = new Set();
   const split = button(t("Not this person"), {
     kind: "small", disabled: true, title: t("Choose faces first: they become a group of their own"),
-    onclick: () => again(() => api.splitPerson(id, [...chosen]),
+    onclick: () => again(api.splitPerson(id, [...chosen]),
       tn(chosen.size, "{n} face taken out", "{n} faces taken out")),
   });
   const choose = (/** @type {any} */ event, /** @type {number} */ box) => {
@@ -138,7 +140,7 @@ function card(person, people, { api, readOnly, find }, again) {
 /**
  * @param {Person} person
  * @param {Parts["api"]} api
- * @param {(change: () => Promise<unknown>, said: string) => Promise<void>} again
+ * @param {(change: Change<unknown>, said: string) => Promise<boolean>} again
  */
 function naming(person, api, again) {
   const field = h("input", {
@@ -148,7 +150,7 @@ function naming(person, api, again) {
   const onsubmit = (/** @type {Event} */ event) => {
     event.preventDefault();
     const wanted = field.value.trim();
-    again(() => api.namePerson(person.id, wanted),
+    again(api.namePerson(person.id, wanted),
       wanted ? t("This is {name}", { name: wanted }) : t("The name is taken away"));
   };
   return h("form", { class: "inline", onsubmit }, field, h("button", { class: "small" }, t("Save")));
@@ -158,7 +160,7 @@ function naming(person, api, again) {
  * @param {Person} person
  * @param {Person[]} people
  * @param {Parts["api"]} api
- * @param {(change: () => Promise<unknown>, said: string) => Promise<void>} again
+ * @param {(change: Change<unknown>, said: string) => Promise<boolean>} again
  */
 function merging(person, people, api, again) {
   const others = people.filter(({ id }) => id !== person.id);
@@ -168,7 +170,7 @@ function merging(person, people, api, again) {
   const merge = button(t("Merge"), { kind: "small", disabled: true, onclick: () => {
     const other = others.find(({ id }) => String(id) === select.value);
     if (!other) return;
-    again(() => api.mergePeople(other.id, [person.id]), t("Now one with {person}", { person: label(other) }));
+    again(api.mergePeople(other.id, [person.id]), t("Now one with {person}", { person: label(other) }));
   } });
   // Not at once: who walks over the list with the keys would merge with each.
   select.addEventListener("change", () => { merge.disabled = !select.value; });

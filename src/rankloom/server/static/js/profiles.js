@@ -1,7 +1,8 @@
 // Profiles of a browser: whose marks and saved searches these are. Their names stay in this browser.
 
-import { attempt, button, h, option } from "./dom.js";
+import { button, h, option } from "./dom.js";
 import { t } from "./i18n.js";
+import { save } from "./saving.js";
 import { askName } from "./sheets.js";
 
 /** @import { Api, Session } from "./types.js" */
@@ -34,16 +35,17 @@ export function profileChoice({ profile, profiles }, change, close) {
   const select = h("select", { id: "profile" }, profiles.map((one) =>
     option(one, Object.hasOwn(known, one) ? known[one] : t("Profile {name}", { name: one }))));
   select.value = profile ?? "";
-  select.addEventListener("change", () => attempt(async () => {
-    await change(select.value);
-    location.reload();
+  select.addEventListener("change", () => save(change(select.value), {
+    show: () => () => { select.value = profile ?? ""; },
+    done: () => location.reload(),
   }));
   const make = () => {
     close();
-    const done = (/** @type {string} */ name) => attempt(async () => {
-      const { profile: made } = await change(null);
-      if (made) call(made, name);
-      location.reload();
+    const done = (/** @type {string} */ name) => save(change(null), {
+      done: ({ profile: made }) => {
+        if (made) call(made, name);
+        location.reload();
+      },
     });
     askName(t("New profile"), { label: t("Name"), action: t("Make"), longest: LONGEST, done });
   };

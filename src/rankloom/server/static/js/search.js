@@ -17,6 +17,9 @@ const MOST = 10_000;
 /** The grades that the server sent with results. @param {Hit[]} hits */
 const gradesOf = (hits) => new Map(hits.flatMap(({ id, mark }) => (mark === null ? [] : [[id, mark]])));
 
+/** @param {Query} one @param {Query} other */
+const sameQuery = (one, other) => JSON.stringify(forServer(one)) === JSON.stringify(forServer(other));
+
 export class Search {
   /**
    * @param {object} parts
@@ -42,16 +45,18 @@ export class Search {
    */
   async run({ push = true, animate = false, keep = false } = {}) {
     const { query, plain, sort } = this.store.state;
-    const number = this.store.state.asked + 1;
+    const number = this.store.state.asked + 1, { changes } = this.store.state;
     if (push) this.visit(toAddress({ query, tab: "search", plain, sort }));
     this.store.update({ asked: number, searching: true });
     try {
       if (isList(query)) {
         const { answer, groups, hits } = await this.browse.open({ query, sort, keep });
-        if (this.isCurrent(number)) this.show(answer, { animate, keep, groups, hits });
+        if (this.isCurrent(number)) this.show(answer, { animate, keep, groups, hits, changes });
       } else {
         const answer = await this.first();
-        if (this.isCurrent(number)) this.show(answer, { animate, keep, groups: null, hits: answer.hits });
+        if (this.isCurrent(number)) {
+          this.show(answer, { animate, keep, groups: null, hits: answer.hits, changes });
+        }
       }
     } catch (error) {
       if (this.isCurrent(number)) this.fail(/** @type {Error} */ (error), animate);
@@ -76,14 +81,16 @@ export class Search {
 
   /**
    * @param {Answer} answer
-   * @param {{ animate: boolean, keep: boolean, groups: Group[] | null, hits: (Hit | undefined)[] }} order
+   * @param {{ animate: boolean, keep: boolean, groups: Group[] | null, hits: (Hit | undefined)[],
+   *   changes: number }} order `changes` are those that it follows
    */
-  show(answer, { animate, keep, groups, hits }) {
-    const { hits: before, query, selected } = this.store.state;
+  show(answer, { animate, keep, groups, hits, changes }) {
+    const { hits: before, query, answered, selected } = this.store.state;
+    const later = sameQuery(query, answered) ? Math.max(0, this.store.state.changes - changes) : 0;
     this.store.update({
-      answer, hits, groups, total: groups ? answer.total : Math.min(answer.total, MOST),
-      grades: gradesOf(answer.hits), changes: 0, order: { animate, keep, byDate: isList(query) }, error: null,
-      searching: false, selected: animate || keep ? selected : new Set(),
+      answer, answered: query, hits, groups, total: groups ? answer.total : Math.min(answer.total, MOST),
+      grades: gradesOf(answer.hits), changes: later, error: null, searching: false,
+      order: { animate, keep, byDate: isList(query) }, selected: animate || keep ? selected : new Set(),
     });
     if (keep) return;
     const { up, down } = moves(before, answer.hits);

@@ -3,6 +3,7 @@
 import { api, on } from "./api.js";
 import { $, h, messageOf, put } from "./dom.js";
 import { t } from "./i18n.js";
+import { saving } from "./saving.js";
 
 /** @import { ApiError } from "./api.js" */
 
@@ -15,8 +16,14 @@ export async function begin() {
   }
   const session = await reached();
   if (!session.authorized) await askToken();
-  on("token", () => { if (!$("token").open) askToken().then(() => location.reload()); });
+  on("token", () => { if (!$("token").open) askToken().then(goOn); });
   return session;
+}
+
+/** Send what waited for the token, then show what this user may see. */
+async function goOn() {
+  await saving.flush();
+  location.reload();
 }
 
 async function reached() {

@@ -46,8 +46,9 @@ export function createStore(initial) {
 export function initialState(readOnly, folders) {
   return {
     readOnly, folders, query: empty(), plain: false, options: keptOptions(), sort: "", asked: 0,
-    searching: false, answer: null, error: null,
+    searching: false, answered: empty(), answer: null, error: null,
     order: { animate: false, keep: false, byDate: false }, hits: [], groups: null,
-    selected: new Set(), gone: new Set(), total: 0, grades: new Map(), marks: [], changes: 0, revision: 0,
+    selected: new Set(), gone: new Set(), total: 0, grades: new Map(), pending: new Map(),
+    marks: [], changes: 0, revision: 0,
   };
 }

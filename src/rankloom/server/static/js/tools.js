@@ -3,6 +3,7 @@
 import { $, attempt, button, h, iconButton, menu, option, put, toast } from "./dom.js";
 import { t } from "./i18n.js";
 import { arranged, forServer, fromServer, inWords, isEmpty, isList } from "./query.js";
+import { save } from "./saving.js";
 
 /** @import { Api, Query, SavedSearch, Sort, State, Store } from "./types.js" */
 /** @typedef {(refocus?: boolean) => void} Close */
@@ -96,15 +97,16 @@ export function savedMenu(store, api, ask) {
       type: "text", maxlength: "60", placeholder: t("Name"), "aria-label": t("Name for this search"),
       value: query.text.replace(/[^\p{L}\p{M}\p{N} _-]/gu, "").trim(),
     });
-    const save = (/** @type {Event} */ event) => {
+    const onsubmit = (/** @type {Event} */ event) => {
       event.preventDefault();
-      attempt(async () => {
-        await api.save(name.value.trim(), forServer(query));
-        toast(t("The search is saved"));
-        close(true);
+      save(api.save(name.value.trim(), forServer(query)), {
+        done: () => {
+          toast(t("The search is saved"));
+          close(true);
+        },
       });
     };
-    return h("form", { class: "inline", onsubmit: save }, name,
+    return h("form", { class: "inline", onsubmit }, name,
       h("button", { class: "small" }, t("Save this")));
   }
 
@@ -113,7 +115,7 @@ export function savedMenu(store, api, ask) {
     const entry = h("li", {}, h("button", {
       type: "button", class: "link", onclick: () => { close(); ask(fromServer(query)); },
     }, name, h("small", {}, inWords(fromServer(query)))));
-    const forget = async () => { await attempt(() => api.forgetSaved(name)); entry.remove(); };
+    const forget = () => save(api.forgetSaved(name), { done: () => entry.remove() });
     if (!store.state.readOnly) {
       entry.append(iconButton("wrong", t("Forget {name}", { name }), { onclick: forget }));
     }
@@ -140,7 +142,7 @@ export function savedMenu(store, api, ask) {
  */
 export function exportMenu(store, api, sidecars) {
   /** @param {string} what @param {string} format */
-  async function save(what, format) {
+  async function download(what, format) {
     const scope = what === "results" ? { ...arranged(store.state), k: MOST } : {};
     const address = URL.createObjectURL(await api.export({ what, format, ...scope }));
     h("a", { href: address, download: `rankloom-${what}.${format === "trec" ? "txt" : format}` }).click();
@@ -151,7 +153,7 @@ export function exportMenu(store, api, sidecars) {
     /** @param {string} what @param {Record<string, string>} formats */
     const choices = (what, formats) => {
       const lines = Object.entries(formats).map(([format, name]) => {
-        const onclick = () => { attempt(() => save(what, format)); close(true); };
+        const onclick = () => { attempt(() => download(what, format)); close(true); };
         return h("li", {}, h("button", { type: "button", class: "link", onclick }, name));
       });
       return h("ul", { class: "choices" }, lines);

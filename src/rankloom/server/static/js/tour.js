@@ -28,7 +28,7 @@ export class Tour {
     /** 0 where nobody is shown around. */
     this.step = 0;
     store.watch(["order"], (state) => this.ordered(state));
-    store.watch(["grades"], (state) => { if (this.step === 2) this.draw(state); });
+    store.watch(["grades", "pending"], (state) => { if (this.step === 2) this.draw(state); });
   }
 
   /** Begin, unless it was seen or skipped before. */
@@ -87,9 +87,9 @@ export class Tour {
   }
 
   /** @param {State} state */
-  draw({ grades }) {
+  draw({ grades, pending }) {
     const focused = this.root.contains(document.activeElement);
-    const [title, text, actions] = this.content(grades.size);
+    const [title, text, actions] = this.content(new Set([...grades.keys(), ...pending.keys()]).size);
     const step = h("small", {}, t("{step} of 3", { step: this.step }));
     put(this.root,
       h("div", { class: "tour-head" }, h("h2", {}, step, " ", title),

@@ -291,6 +291,8 @@ export interface State {
   searching: boolean;
   answer: Answer | null;
   error: Error | null;
+  /** The query of the results that are shown; marks are given to it. */
+  answered: Query;
   /** A new object for every new order of results. */
   order: { animate: boolean; keep: boolean; byDate: boolean };
   /** Results in their order; those of a listing that were not looked at yet are not there. */
@@ -303,8 +305,10 @@ export interface State {
   gone: ReadonlySet<number>;
   /** How many results can be shown in all. */
   total: number;
-  /** Item -> grade, as marked in this search; ahead of the server while a mark is on its way. */
+  /** Item -> grade, as the server has the marks of this search. */
   grades: Map<number, number>;
+  /** Item -> grade that is on its way to the server; null where a mark is taken back. */
+  pending: ReadonlyMap<number, number | null>;
   marks: Mark[];
   /** Marks and changed weights since the order that is shown. */
   changes: number;
@@ -330,6 +334,9 @@ export interface StoredCaptions {
 export interface Person { id: number; name: string | null; count: number; faces: { box: number; item: number }[] }
 
 export interface People { on: boolean; missing: string | null; people: Person[] }
+
+/** A change of something on the server, which `save` sends. */
+export type Change<T> = () => Promise<T>;
 
 /** How the page speaks to people. */
 export interface Speech { announce(text: string): void; toast(text: string, kind?: string): void }
@@ -370,28 +377,28 @@ export interface Places { items: number; total: number; extent: string | null; c
 export interface Api {
   session(): Promise<Session>;
   signIn(token: string): Promise<Session>;
-  switchProfile(profile: string | null): Promise<Session>;
+  switchProfile(profile: string | null): Change<Session>;
   collection(): Promise<CollectionState>;
   suggestions(): Promise<Suggestions>;
   offers(typed: string): Promise<Offer[]>;
   errors(): Promise<FileError[]>;
-  index(): Promise<Job>;
+  index(): Change<Job>;
   places(asked: Listed & { view: string; columns: number; rows: number }): Promise<Places>;
   duplicates(offset: number, k: number): Promise<Copies>;
   trashCopies(groups: { keep: string; trash: string[] }[]):
-    Promise<{ moved: string[]; left: { file: string; reason: string }[]; handed: number }>;
+    Change<{ moved: string[]; left: { file: string; reason: string }[]; handed: number }>;
   work(): Promise<WorkState>;
-  pauseWork(): Promise<WorkState>;
-  resumeWork(): Promise<WorkState>;
-  cancelWork(waiting?: number): Promise<WorkState>;
+  pauseWork(): Change<WorkState>;
+  resumeWork(): Change<WorkState>;
+  cancelWork(waiting?: number): Change<WorkState>;
   upkeep(): Promise<UpkeepState>;
-  backUp(): Promise<UpkeepState>;
+  backUp(): Change<UpkeepState>;
   backup(name: string): Promise<BackupContents>;
-  check(): Promise<Job>;
-  repair(): Promise<Job>;
-  restore(backup: string, merge: boolean): Promise<Job>;
+  check(): Change<Job>;
+  repair(): Change<Job>;
+  restore(backup: string, merge: boolean): Change<Job>;
   roots(folder: string): Promise<FolderChoices>;
-  addFolder(folder: string): Promise<Job>;
+  addFolder(folder: string): Change<Job>;
   search(asked: Asked & { k: number; offset?: number; order?: string; diversity?: number }): Promise<Answer>;
   interleave(query: Query, against: number | null, k: number): Promise<Answer>;
   browse(listed: Listed, offset: number, k: number): Promise<{ total: number; hits: Hit[] }>;
@@ -400,45 +407,48 @@ export interface Api {
   folders(): Promise<Folder[]>;
   tags(): Promise<Tag[]>;
   paths(items: number[]): Promise<string[]>;
-  rate(items: number[], stars: number): Promise<unknown>;
-  hide(items: number[], hidden: boolean): Promise<unknown>;
-  tag(items: number[], change: { add?: string[]; remove?: string[] }): Promise<Tag[]>;
-  caption(item: number, caption: string): Promise<unknown>;
+  rate(items: number[], stars: number): Change<unknown>;
+  hide(items: number[], hidden: boolean): Change<unknown>;
+  tag(items: number[], change: { add?: string[]; remove?: string[] }): Change<Tag[]>;
+  caption(item: number, caption: string): Change<unknown>;
   albums(): Promise<Album[]>;
-  makeAlbum(album: { name: string; items?: number[]; query?: Query }): Promise<Album>;
-  changeAlbum(id: number, change: { name?: string; by_hand?: boolean; cover?: number }): Promise<Album>;
-  deleteAlbum(id: number): Promise<Album[]>;
-  albumItems(id: number, change: { add?: number[]; remove?: number[]; refuse?: number[] }): Promise<Album>;
-  albumOrder(id: number, items: number[], before: number | null): Promise<Album>;
+  makeAlbum(album: { name: string; items?: number[]; query?: Query }): Change<Album>;
+  changeAlbum(id: number, change: { name?: string; by_hand?: boolean; cover?: number }): Change<Album>;
+  deleteAlbum(id: number): Change<Album[]>;
+  albumItems(id: number, change: { add?: number[]; remove?: number[]; refuse?: number[] }): Change<Album>;
+  albumOrder(id: number, items: number[], before: number | null): Change<Album>;
   albumSuggestions(id: number): Promise<Hit[]>;
   download(items: number[] | null, what: "files" | "xmp"): Promise<{ key: string; files: number }>;
   explain(asked: Asked & { item: number; standing?: boolean }): Promise<Explanation>;
   compare(asked: Asked & { a: number; b: number }): Promise<Comparison>;
   marks(query: Query): Promise<Mark[]>;
+  mark(judged: { query: Query; marks: { item: number; grade: number }[]; shown?: number[] }):
+    Change<{ ids: number[] }>;
+  undo(mark: number): Change<unknown>;
   export(body: { what: string; format: string } & Partial<Asked> & { k?: number; items?: number[] }):
     Promise<Blob>;
   upload(picture: Blob): Promise<{ picture: string }>;
   item(id: number): Promise<Item>;
   reveal(id: number): Promise<unknown>;
   experts(): Promise<Weights>;
-  setExperts(body: ExpertsChange): Promise<Weights>;
+  setExperts(body: ExpertsChange): Change<Weights>;
   curve(): Promise<CurvePoint[]>;
   models(): Promise<Model[]>;
   preferences(): Promise<Preference[]>;
-  train(ranker: string): Promise<Job>;
-  useModel(id: number | null): Promise<unknown>;
+  train(ranker: string): Change<Job>;
+  useModel(id: number | null): Change<unknown>;
   concepts(): Promise<Concept[]>;
-  makeConcept(name: string, from: { query?: Query; positive?: number[] }): Promise<Concept>;
-  forgetConcept(name: string): Promise<unknown>;
-  addCaptions(table: Blob): Promise<StoredCaptions>;
+  makeConcept(name: string, from: { query?: Query; positive?: number[] }): Change<Concept>;
+  forgetConcept(name: string): Change<unknown>;
+  addCaptions(table: Blob): Change<StoredCaptions>;
   people(): Promise<People>;
-  groupFaces(on: boolean, forget?: boolean): Promise<unknown>;
-  namePerson(id: number, name: string): Promise<unknown>;
-  mergePeople(id: number, others: number[]): Promise<unknown>;
-  splitPerson(id: number, faces: number[]): Promise<unknown>;
+  groupFaces(on: boolean, forget?: boolean): Change<unknown>;
+  namePerson(id: number, name: string): Change<unknown>;
+  mergePeople(id: number, others: number[]): Change<unknown>;
+  splitPerson(id: number, faces: number[]): Change<unknown>;
   saved(): Promise<SavedSearch[]>;
-  save(name: string, query: Query): Promise<unknown>;
-  forgetSaved(name: string): Promise<unknown>;
+  save(name: string, query: Query): Change<unknown>;
+  forgetSaved(name: string): Change<unknown>;
 }
 
 export interface ExpertsChange { weights?: Record<string, number>; lock?: Record<string, boolean>; reset?: boolean }

@@ -3,6 +3,7 @@
 import { attempt, button, errorLine, h, put, scrolled, tableHead, tableRow, toast } from "./dom.js";
 import { fileSize } from "./format.js";
 import { locale, t, tn } from "./i18n.js";
+import { save } from "./saving.js";
 import { askSure, openSheet } from "./sheets.js";
 
 /** @import { Api, Backup, BackupContents, UpkeepState } from "./types.js" */
@@ -21,7 +22,12 @@ export function upkeepSection(api, work) {
   /** @param {UpkeepState} state */
   const draw = (state) => put(body, checked(state, api, work), copies(state, api, work),
     h("div", { class: "buttons" }, button(t("Back up now"), {
-      onclick: () => attempt(async () => { draw(await api.backUp()); toast(t("The backup is made")); }),
+      onclick: () => save(api.backUp(), {
+        done: (state) => {
+          draw(state);
+          toast(t("The backup is made"));
+        },
+      }),
     })));
   api.upkeep().then(draw, (error) => put(body, errorLine(error)));
   return h("section", { class: "upkeep", "aria-labelledby": "upkeep-title" },
@@ -30,7 +36,7 @@ export function upkeepSection(api, work) {
 
 /** @param {UpkeepState} state @param {Api} api @param {Work} work */
 function checked({ checked: last }, api, work) {
-  const check = () => attempt(() => work.after(api.check()));
+  const check = () => save(api.check(), { done: () => work.ask() });
   return [
     !last ? h("p", { class: "muted" },
       t("A check reads all that is stored and compares it with its checksums. Search goes on meanwhile."))
@@ -53,7 +59,7 @@ function askRepair(api, work) {
     t("and damaged vectors and thumbnails are computed again from your files."),
     t("A damaged database is kept in the folder “replaced” of the collection."),
     t("Nobody can search or mark until that is done. Your pictures and videos stay as they are."),
-  ].join(" "), t("Repair"), () => attempt(() => work.after(api.repair())));
+  ].join(" "), t("Repair"), () => save(api.repair(), { done: () => work.ask() }));
 }
 
 /** @param {UpkeepState} state @param {Api} api @param {Work} work */
@@ -111,7 +117,7 @@ function askRestore(backup, api, work) {
     h("div", { class: "buttons" }, button(t("Restore"), {
       kind: "primary", onclick: () => {
         close();
-        attempt(() => work.after(api.restore(backup.name, keep.checked)));
+        save(api.restore(backup.name, keep.checked), { done: () => work.ask() });
       },
     })),
   ]);

@@ -7,7 +7,7 @@ import { table, title } from "./format.js";
 import { t } from "./i18n.js";
 import { lettersOff } from "./keys.js";
 import { Layer } from "./layer.js";
-import { isRight, isWrong } from "./marking.js";
+import { gradeOf, isRight, isWrong } from "./marking.js";
 import { isList } from "./query.js";
 import { Stage } from "./stage.js";
 import { StandingPanel } from "./standing.js";
@@ -31,7 +31,6 @@ export class Viewer {
    * @param {(hit: Hit, region: Region, frame: HTMLVideoElement | null) => () => void} actions.part
    * prepares a search with a part of an item, or of a frame of its video
    * @param {(hit: Hit) => void} actions.why
-   * @param {(hit: Hit, stars: number) => Promise<void>} actions.rate
    * @param {(hit: Hit) => void} actions.hide
    * @param {(place: Item["place"]) => void} actions.showPlace shows a place on the map
    * @param {(index: number) => Promise<Hit | undefined>} actions.at the result at a place, fetched if need be
@@ -61,9 +60,9 @@ export class Viewer {
     });
     this.about = h("div", { class: "about" });
     this.listen();
-    store.watch(["grades"], ({ grades }, before) => {
+    store.watch(["grades", "pending"], (state, before) => {
       const id = this.hit?.id;
-      if (this.dialog.open && grades.get(id) !== before.grades.get(id)) this.draw();
+      if (this.dialog.open && gradeOf(state, id) !== gradeOf(before, id)) this.draw();
     });
   }
 
@@ -165,9 +164,7 @@ export class Viewer {
   async rate(stars) {
     const { item, hit } = this;
     if (this.store.state.readOnly || !item) return;
-    await this.actions.rate(hit, stars);
-    item.notes.stars = stars;
-    if (this.item === item) this.notes.draw(hit, item);
+    await this.notes.rate(hit, item, stars);
   }
 
   hide() { if (!this.store.state.readOnly) this.leave(this.actions.hide); }

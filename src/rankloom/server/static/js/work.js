@@ -63,10 +63,4 @@ export class Work {
     if (document.hidden) return;
     this.timer = setTimeout(() => this.ask(), this.state?.job || this.state?.waiting.length ? OFTEN : SELDOM);
   }
-
-  /** Something was begun, paused or ended. @param {Promise<unknown>} change */
-  async after(change) {
-    await change;
-    await this.ask();
-  }
 }
