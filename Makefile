@@ -15,12 +15,12 @@ ON_POSTGRES := $(patsubst %,collection/test_%,collection commits contents copies
 # Compiled modules are kept: the tests start hundreds of processes, which would compile them again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test suite types quick page other-cpu postgres browser bench soak hostile clean
+.PHONY: demo test suite types quick page other-cpu postgres system bench soak hostile clean
 
 demo: .venv/.runtime
 	$(BIN)/rankloom demo
 
-test: .venv/.test browser
+test: .venv/.test system
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	@$(MAKE) --no-print-directory --jobs 3 suite types page
@@ -55,12 +55,12 @@ other-cpu: .venv/.test
 postgres: .venv/.test
 	RANKLOOM_TESTS_ON_POSTGRES=1 $(PYTEST) -m "not browser" $(patsubst %,tests/%.py,$(ON_POSTGRES))
 
-# The tests of the page drive the system's Chromium; where it can be installed, it is.
-browser:
-	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || { \
+# The tests of the page drive the system's Chromium, and strace watches what is sent; where they can be installed, they are.
+system:
+	@command -v strace >/dev/null && { command -v chromium || command -v google-chrome; } >/dev/null || { \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
-	  else echo "no Chromium here: the tests of the page are left out"; fi; }
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium strace >/dev/null; \
+	  else echo "no Chromium or strace here: tests that need them are left out"; fi; }
 
 bench: .venv/.bench
 	$(BIN)/python -m benchmarks

@@ -151,10 +151,23 @@ def _sha256(file: Path, changed: int) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def open_session(path: str | os.PathLike[str], threads: int = 1) -> Any:
-    """Load an ONNX or ORT file into onnxruntime on the CPU; workers run side by side, so each keeps to one thread."""
+def load_onnxruntime() -> Any:
+    """Import onnxruntime with its telemetry switched off, and return it.
+
+    Since 1.31 importing it writes a device id and a queue of events below the user's cache folder, and sends them to
+    its vendor, unless the variable is set before.
+    """
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     import onnxruntime
 
+    # Where another part of the program has imported it before, what it sends from now on is off, too.
+    onnxruntime.disable_telemetry_events()
+    return onnxruntime
+
+
+def open_session(path: str | os.PathLike[str], threads: int = 1) -> Any:
+    """Load an ONNX or ORT file into onnxruntime on the CPU; workers run side by side, so each keeps to one thread."""
+    onnxruntime = load_onnxruntime()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1

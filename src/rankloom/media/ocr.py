@@ -9,7 +9,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloom._io import PackagedFile
+from rankloom._io import PackagedFile, load_onnxruntime
 
 VERSION = "ppocr6-1"  # of what is read: another reads pictures again on request
 INSTALL = "pip install 'rankloom[ocr]'"
@@ -102,6 +102,7 @@ def read_text(image: NDArray[np.uint8]) -> list[PrintedText]:
 def _engine() -> Any:
     if not _engines:
         paths = {"Det.model_path": str(DETECTOR.checked()), "Rec.model_path": str(READER.checked())}
+        load_onnxruntime()  # before rapidocr does
         try:
             from rapidocr import RapidOCR
         except ImportError as error:
