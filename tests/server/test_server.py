@@ -13,10 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx2 as httpx
 import pytest
-from click.testing import CliRunner
 from PIL import Image
 
-from rankloom.cli import main
 from rankloom.collection import Collection, Mark, add_marks
 from rankloom.collection.profiles import profiles
 from rankloom.collection.query import Query
@@ -26,6 +24,7 @@ from rankloom.server.guard import HEADERS, READING
 from rankloom.server.schemas import SearchRequest, SearchResponse
 from rankloom.server.settings import Rate
 from tests.serving import HEADER, UNLIMITED, Served, client, copied, ok, picture, refused, sample
+from tests.shell import invoke
 
 TOKEN = "a-token-that-is-long-enough"
 WORDS = {"text": "lighthouse"}
@@ -593,7 +592,7 @@ def test_expensive_calls_are_limited(folder):
 def test_others_need_a_token(host, folder):
     with pytest.raises(ValueError, match="token"):
         ServerSettings(host=host).check()
-    ran = CliRunner(env={"RANKLOOM_TOKEN": ""}).invoke(main, ["serve", "-c", str(folder), "--host", host])
+    ran = invoke("serve", "-c", str(folder), "--host", host, env={"RANKLOOM_TOKEN": ""})
     assert ran.exit_code == 1
     assert len(ran.output.strip().splitlines()) == 1
     assert "--token-file" in ran.output
@@ -603,7 +602,7 @@ def test_a_port_in_use_is_told_in_one_line(folder):
     import socket
 
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        ran = CliRunner().invoke(main, ["serve", "-c", str(folder), "--port", str(taken.getsockname()[1])])
+        ran = invoke("serve", "-c", str(folder), "--port", str(taken.getsockname()[1]))
     assert ran.exit_code == 1
     assert "is in use" in ran.output
     assert len(ran.output.strip().splitlines()) == 1
@@ -611,7 +610,7 @@ def test_a_port_in_use_is_told_in_one_line(folder):
 
 def test_a_token_must_be_long(folder, tmp_path):
     (tmp_path / "token").write_text("short\n")
-    ran = CliRunner().invoke(main, ["serve", "-c", str(folder), "--token-file", str(tmp_path / "token")])
+    ran = invoke("serve", "-c", str(folder), "--token-file", str(tmp_path / "token"))
     assert ran.exit_code == 1
     assert "16" in ran.output
     ServerSettings(host="0.0.0.0", token=TOKEN).check()
