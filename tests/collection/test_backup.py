@@ -29,6 +29,7 @@ from rankloom.collection.backup import Backup, back_up_daily, too_many
 from tests.archives import picture
 from tests.damaging import N_MARKS, assert_aligned, checkpoint, users
 from tests.shell import invoke
+from tests.waiting import LONG
 
 pytestmark = pytest.mark.sqlite
 
@@ -350,7 +351,7 @@ def test_killed(original, tmp_path, task):
             data[:100] = bytes(100)
             (folder / "rankloom.db").write_bytes(data)
         command = [sys.executable, str(script), str(folder), task, str(moment)]
-        process = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        process = subprocess.run(command, capture_output=True, text=True, timeout=LONG)
         assert process.returncode in (0, -signal.SIGKILL), process.stderr
         kills += process.returncode == -signal.SIGKILL
         told = invoke("info", "-c", str(folder)).output

@@ -8,7 +8,6 @@ import json
 import re
 import sqlite3
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx2 as httpx
@@ -25,6 +24,7 @@ from rankloom.server.schemas import SearchRequest, SearchResponse
 from rankloom.server.settings import Rate
 from tests.serving import HEADER, UNLIMITED, Served, client, copied, ok, picture, refused, sample
 from tests.shell import invoke
+from tests.waiting import wait_until
 
 TOKEN = "a-token-that-is-long-enough"
 WORDS = {"text": "lighthouse"}
@@ -260,13 +260,10 @@ def test_models_are_trained_and_used(own):
 
 
 def wait_for(web, name):
-    for _ in range(3000):
-        state = ok(web.get("/api/collection"))
-        found = [one for one in state["jobs"] if one["name"] == name]
-        if found:
-            return found[0]
-        time.sleep(0.1)
-    raise AssertionError(f"{name} did not end")
+    def ended():
+        return [one for one in ok(web.get("/api/collection"))["jobs"] if one["name"] == name]
+
+    return wait_until(ended, pause=0.1)[0]
 
 
 def test_training_without_marks_says_what_to_do(own):
@@ -694,8 +691,7 @@ def test_too_many_searches_are_told_to_wait(folder):
 
     with client(folder, engine=Slow, searches=1, waiting=1) as web, ThreadPoolExecutor(2) as pool:
         slow = [pool.submit(web.post, "/api/search", json={"query": WORDS}) for _ in range(2)]
-        while "rankloom_in_flight 3" not in web.get("/api/metrics").text:
-            time.sleep(0.02)
+        wait_until(lambda: "rankloom_in_flight 3" in web.get("/api/metrics").text)
         assert "moment" in refused(web.post("/api/explain", json={"query": WORDS, "item": 1}), 503)
         assert ok(web.get("/api/health"))
         Slow.gate.set()
@@ -723,8 +719,7 @@ def test_a_stop_finishes_writes(tmp_path):
     threads = [threading.Thread(target=mark, args=(user,)) for user in range(4)]
     for thread in threads:
         thread.start()
-    while len(told) < 20:
-        time.sleep(0.02)
+    wait_until(lambda: len(told) >= 20)
     assert served.stop() == 0
     for thread in threads:
         thread.join()
