@@ -38,7 +38,7 @@ if __name__ == "__main__":
         print("done", flush=True)
 """
 
-KILLS = 12
+KILLS = 8
 
 
 @pytest.fixture(scope="module")

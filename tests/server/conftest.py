@@ -41,8 +41,7 @@ def opened(browser, request):
 
     A user of another server than `served`, or one who comes with an empty cache, gets a context of their own.
     """
-    from tests.server.pages import DESKTOP
-    from tests.waiting import LONG
+    from tests.server.pages import DESKTOP, PATIENT
 
     contexts, complaints, came = [], [], set()
 
@@ -59,7 +58,7 @@ def opened(browser, request):
         page = context.new_page()
         page.set_viewport_size(viewport)
         page.emulate_media(color_scheme=color_scheme)
-        page.set_default_timeout(1000 * LONG)
+        page.set_default_timeout(1000 * PATIENT)
         page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.complaints = complaints

@@ -14,11 +14,11 @@ import pytest
 from PIL import Image
 
 from tests.serving import listening, sample
-from tests.waiting import LONG
 
 playwright = pytest.importorskip("playwright.sync_api")
 expect = playwright.expect
-expect.set_options(timeout=1000 * LONG)  # a busy machine is slow, not wrong
+PATIENT = 120.0  # seconds: a busy machine is slow, not wrong, but a failure should be known in minutes
+expect.set_options(timeout=1000 * PATIENT)
 
 ARTEFACTS = os.environ.get("RANKLOOM_ARTEFACTS")  # the folder in which screenshots of a run are kept
 DESKTOP, PHONE = {"width": 1280, "height": 800}, {"width": 360, "height": 740}
@@ -99,7 +99,7 @@ def until(page, expression):
 
 def wait_for(page, happened, what=None):
     """Wait until a function gives something that is true, while the page goes on, and return that."""
-    end = time.monotonic() + LONG
+    end = time.monotonic() + PATIENT
     while not (value := happened()):
         assert time.monotonic() < end, f"it never came: {what or happened}"
         page.wait_for_timeout(50)
