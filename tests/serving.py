@@ -31,6 +31,7 @@ from rankloom.server import ServerSettings, create_app
 from rankloom.server.run import listen, uvicorn_config
 from rankloom.server.settings import LIMITS, Rate
 from tests.building import built, copy_folder
+from tests.waiting import LONG, wait_until
 
 UNLIMITED = dict.fromkeys(LIMITS, Rate(1e6, 1_000_000))
 HEADER = {"X-Rankloom": "1"}
@@ -95,9 +96,8 @@ def listening(folder: Path, *, port: int = 0, **options):
         thread = threading.Thread(target=server.run, args=([place],))
         thread.start()
         try:
-            while not server.started:
-                assert thread.is_alive()
-                time.sleep(0.01)
+            wait_until(lambda: server.started or not thread.is_alive(), pause=0.01)
+            assert server.started
             yield server, place.getsockname()[1]
         finally:
             server.should_exit = True
@@ -174,17 +174,20 @@ class Served:
         )
         self.log: list[str] = []
         lines: Queue[str] = Queue()
-        for stream in (self.process.stdout, self.process.stderr):
-            threading.Thread(target=self._read, args=(stream, lines), daemon=True).start()
-        self.address = ""
+        streams = (self.process.stdout, self.process.stderr)
+        self._readers = [threading.Thread(target=self._read, args=(stream, lines), daemon=True) for stream in streams]
+        for reader in self._readers:
+            reader.start()
+        self.address, end = "", time.monotonic() + LONG
         while not self.address:
             try:
-                line = lines.get(timeout=300)
+                line = lines.get(timeout=1)
             except Empty:
-                raise AssertionError(f"the server did not start: {self.log}") from None
+                assert time.monotonic() < end, f"the server did not start: {self.log}"
+                assert any(reader.is_alive() for reader in self._readers), f"the server has ended: {self.log}"
+                continue
             if (address := re.search(r"is at (http://\S+?)/ ", line)) is not None:
                 self.address = address[1]
-            assert self.process.poll() is None or self.address, self.log
 
     def _read(self, stream, lines):
         with stream:
@@ -197,6 +200,10 @@ class Served:
         return int(self.address.rsplit(":", 1)[1])
 
     def stop(self, sign: int = signal.SIGTERM) -> int:
-        if self.process.poll() is None:
-            self.process.send_signal(sign)
-        return self.process.wait(300)
+        """Send a signal, unless it has ended, and return its exit code, with all that it said in the log."""
+        self.process.send_signal(sign)  # one that has ended gets none
+        code = self.process.wait(LONG)
+        if sign != signal.SIGKILL:  # what a killed one had started may hold its streams a while longer
+            for reader in self._readers:
+                reader.join(LONG)
+        return code

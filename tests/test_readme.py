@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from rankloom.cli import main
+from tests.shell import invoke
 
 GUIDE = Path(__file__).resolve().parents[1] / "docs" / "guide-search-engineers.md"
 NUMBER = re.compile(r"[-+<]?\d[\d,]*\.?\d*(?:e-?\d+)?")
@@ -69,7 +69,7 @@ def test_the_session_in_the_shell(tmp_path, path):
 
 
 def test_help_begins_with_what_most_people_need():
-    text = CliRunner().invoke(main, ["--help"]).stdout
+    text = invoke("--help").stdout
     places = [text.index(f"\n  {name} ") for name in ("index", "search", "serve", "feedback", "info", "fit", "bench")]
     assert places == sorted(places)
     start = re.search(r"Start here:\n(.*?)\n\n", text, re.S)[1]

@@ -11,17 +11,15 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from rankloom import load_ranker
-from rankloom.cli import main
 from rankloom.collection import Captions, Collection, Mark
 from rankloom.collection.query import Example, Query
 from rankloom.engine import Engine, SearchOptions
 from rankloom.experiments import evaluate_collection, learned_weights, load_labeled, simulate_users
 from rankloom.rankers import make_ranker
 from tests.archives import copied, like, make, write_pictures
-from tests.shell import rankloom
+from tests.shell import invoke, rankloom
 
 N = 50
 
@@ -92,7 +90,7 @@ def records(*arguments):
 
 def fails(*arguments, says, code=1):
     """The command ends with one line that says what is wrong, nothing on standard output, and no traceback."""
-    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+    result = invoke(*arguments)
     assert result.exit_code == code, result.output
     assert isinstance(result.exception, SystemExit)
     assert result.stdout == ""
@@ -528,6 +526,14 @@ def test_bad_trials(original, pictures, tmp_path):
     fails("simulate", "--data", folder, says="--data needs --labels", code=2)
     fails("simulate", "--data", folder, "--labels", tmp_path / "none.csv", says="none.csv: no such file or folder")
     fails("simulate", "--data", pictures, "--labels", labels, says="is not a collection; index it first")
+
+
+def test_an_error_is_the_last_line_after_those_of_progress(original, pictures):
+    few = ("--queries", 10, "--folds", 2, "--no-diffusion", "--column", "other", "--ranker", "uniform")
+    asked = ("evaluate-collection", original.folder, "--labels", pictures / "labels.csv", *few)
+    *progress, error = invoke(*asked, pace=0.0).stderr.splitlines()
+    assert progress
+    assert error.startswith("Error: 1 classes cannot be split")
 
 
 @pytest.mark.slow

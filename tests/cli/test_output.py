@@ -70,13 +70,21 @@ def test_reminders_end_with_the_work():
 def test_a_long_command_without_a_terminal_says_how_far_it_is(tmp_path):
     code = (
         "import sys\nfrom rankloom.cli import _output, main\n"
-        "_output.Lines.OFTEN, _output.Lines.SILENT = 0.0, 1e9  # as if every step took long, but not too long\n"
+        "_output.Lines.OFTEN = 0.0  # every tenth is said\n"
+        "_output.Lines.RARELY = _output.Lines.SILENT = 1e9  # and nothing else, however long it takes\n"
         "main(['sample', sys.argv[1], '--pictures', '10', '--videos', '0', '--json'])"
     )
     ran = subprocess.run([sys.executable, "-c", code, str(tmp_path / "s")], capture_output=True, text=True, check=True)
     steps = [line.split(":")[0] for line in ran.stderr.splitlines() if not line.startswith("OPENCV:")]
     assert steps == [f"{done} of 10" for done in range(1, 10)]
     assert ran.stdout.count("\n") == 1  # standard output is for results
+
+
+def test_tests_run_commands_that_are_silent_about_progress():
+    """What a command prints would depend on how busy the machine is."""
+    tests = Path(__file__).parents[1]
+    runner = "import " + "CliRunner"
+    assert [path.name for path in tests.rglob("*.py") if runner in path.read_text()] == ["shell.py"]
 
 
 def test_no_command_prints_past_the_one_function():

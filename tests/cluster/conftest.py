@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from distributed import Client, LocalCluster
 
+from tests.waiting import LONG
+
 WORKERS = 2
 
 
@@ -20,6 +22,12 @@ def client() -> Iterator[Client]:
     options["dashboard_address"] = "127.0.0.1:0"  # the port that is its own unless given has one cluster at a time
     with LocalCluster(n_workers=WORKERS, **options) as cluster, Client(cluster) as client:
         yield client
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch):
+    """A cluster that a busy machine starts late is waited for."""
+    monkeypatch.setattr("rankloom.cluster.connecting.CONNECT_SECONDS", LONG)
 
 
 def kill_a_worker(client: Client) -> None:

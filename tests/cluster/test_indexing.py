@@ -240,6 +240,16 @@ def test_the_command_indexes_on_a_cluster(client, store, folder, tmp_path):
     assert hit["path"] == "s3://few/sign.png"
 
 
+# A scheduler and its worker in one process, which can be killed and started again at the same address.
+CLUSTER = """
+import sys, threading
+from distributed import LocalCluster
+options = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "protocol": "tcp", "dashboard_address": None}
+cluster = LocalCluster(host="127.0.0.1", scheduler_port=int(sys.argv[1]), **options)
+threading.Event().wait()
+"""
+
+
 def test_a_lost_scheduler_is_waited_for(tmp_path):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -249,11 +259,8 @@ def test_a_lost_scheduler_is_waited_for(tmp_path):
 
     def start():
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": tmp_path}
-        quiet["env"] = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}  # they import this module
-        scheduler = ["dask_scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard"]
-        worker = ["dask_worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard"]
-        for name, *options in (scheduler, worker):
-            running.append(subprocess.Popen([sys.executable, "-m", f"distributed.cli.{name}", *options], **quiet))
+        quiet["env"] = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}  # it imports this module
+        running.append(subprocess.Popen([sys.executable, "-c", CLUSTER, str(port)], **quiet))
 
     try:
         start()

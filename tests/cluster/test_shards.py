@@ -8,7 +8,6 @@ import shutil
 import signal
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from time import sleep
 
 import cv2
 import pytest
@@ -19,6 +18,7 @@ from rankloom.collection.query import Example, Filters, Query
 from rankloom.engine import Engine, SearchOptions
 from tests.archives import COLORS, copied, make, picture, write_pictures
 from tests.shell import rankloom
+from tests.waiting import LONG, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -166,7 +166,7 @@ def test_a_worker_killed_in_the_middle_is_replaced_or_counted(engine, client, sh
 
 def _pids(client, n):
     """The process of each worker, once there are n."""
-    client.wait_for_workers(n, timeout=60)
+    client.wait_for_workers(n, timeout=LONG)
     return client.run(os.getpid)
 
 
@@ -176,8 +176,7 @@ def _searched_while_killing(client, search):
     os.kill(pid, signal.SIGSTOP)
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(search.search, _like(3), 50)
-        while not client.processing()[worker]:  # it was given work, which it cannot do
-            sleep(0.01)
+        wait_until(lambda: client.processing()[worker], pause=0.01)  # it was given work, which it cannot do
         os.kill(pid, signal.SIGKILL)
         return waiting.result()
 

@@ -14,9 +14,7 @@ from datetime import UTC, datetime, timedelta
 import cv2
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from rankloom.cli import main
 from rankloom.collection import (
     Captions,
     Collection,
@@ -30,6 +28,8 @@ from rankloom.collection._schema import MIGRATIONS
 from rankloom.collection.backup import Backup, back_up_daily, too_many
 from tests.archives import picture
 from tests.damaging import N_MARKS, assert_aligned, checkpoint, users
+from tests.shell import invoke
+from tests.waiting import LONG
 
 pytestmark = pytest.mark.sqlite
 
@@ -46,7 +46,7 @@ def more(tmp_path):
 
 
 def call(folder, *arguments, code=0):
-    result = CliRunner().invoke(main, [*arguments, "-c", str(folder)])
+    result = invoke(*arguments, "-c", str(folder))
     assert result.exit_code == code, (result.output, result.exc_info)
     return result.output
 
@@ -116,7 +116,7 @@ def test_rotation():
 
 def test_a_backup_that_fails_is_a_warning(folder):
     (folder / "backups").write_text("a file where the folder should be")
-    result = CliRunner().invoke(main, ["feedback", "boat", "--right", "2", "-c", str(folder)])
+    result = invoke("feedback", "boat", "--right", "2", "-c", str(folder))
     assert result.exit_code == 0
     assert len([line for line in result.output.splitlines() if "warning: no backup was made today" in line]) == 1
 
@@ -208,7 +208,7 @@ def test_backup_commands(folder, tmp_path):
 def test_restore_asks(folder):
     call(folder, "backup")
     before = (folder / "rankloom.db").read_bytes()
-    result = CliRunner().invoke(main, ["restore", "-c", str(folder)], input="n\n")
+    result = invoke("restore", "-c", str(folder), input="n\n")
     assert result.exit_code == 1
     assert (folder / "rankloom.db").read_bytes() == before
 
@@ -351,10 +351,10 @@ def test_killed(original, tmp_path, task):
             data[:100] = bytes(100)
             (folder / "rankloom.db").write_bytes(data)
         command = [sys.executable, str(script), str(folder), task, str(moment)]
-        process = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        process = subprocess.run(command, capture_output=True, text=True, timeout=LONG)
         assert process.returncode in (0, -signal.SIGKILL), process.stderr
         kills += process.returncode == -signal.SIGKILL
-        told = CliRunner().invoke(main, ["info", "-c", str(folder)]).output
+        told = invoke("info", "-c", str(folder)).output
         assert "80 items of 80 files" in told or "rankloom repair -c" in told
         call(folder, "repair", "--workers", "0")
         assert check_alignment(folder) == 80

@@ -13,10 +13,8 @@ import av
 import cv2
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from PIL import Image
 
-from rankloom.cli import main
 from rankloom.collection import (
     Captions,
     Collection,
@@ -39,6 +37,7 @@ from rankloom.descriptors import DESCRIPTORS, describe
 from rankloom.experts.compact import CompactVectors, row_bytes
 from rankloom.media import read_image
 from tests.archives import write_encoder
+from tests.shell import invoke
 
 FEW = ["color_layout", "edge_histogram"]
 
@@ -544,15 +543,15 @@ def test_errors_of_the_arguments(tmp_path, folder, few):
 
 def test_index_says_how_fast_videos_are(tmp_path, few):
     film, place = write_video(tmp_path / "film.mp4"), tmp_path / "c"
-    told = CliRunner().invoke(main, ["index", str(film), "-c", str(place), "--workers", "0", "--no-ocr", "--no-speech"])
+    told = invoke("index", str(film), "-c", str(place), "--workers", "0", "--no-ocr", "--no-speech")
     assert re.search(r"0 min 2 s of video, at \d+\.\d times real time a worker", told.output)
 
 
 def test_commands(folder, tmp_path, few):
-    run, place = CliRunner(), str(tmp_path / "c")
+    place = str(tmp_path / "c")
 
     def call(*arguments, code=0):
-        found = run.invoke(main, [*arguments, "-c", place])
+        found = invoke(*arguments, "-c", place)
         assert found.exit_code == code, found.output
         return found.output
 
@@ -569,7 +568,7 @@ def test_commands(folder, tmp_path, few):
     os.truncate(tmp_path / "c" / "vectors" / "color_layout-2.codes", 10)
     assert "is too short" in call("verify", code=1)
     assert "1 damaged blocks repaired" in call("verify", "--repair", "--workers", "0")
-    missing = run.invoke(main, ["info", "-c", str(tmp_path / "none")])
+    missing = invoke("info", "-c", str(tmp_path / "none"))
     assert missing.exit_code == 1
     assert len(missing.output.strip().splitlines()) == 1
 
@@ -577,7 +576,7 @@ def test_commands(folder, tmp_path, few):
 @pytest.mark.sqlite
 def test_default_folder_is_the_users(tmp_path, folder, few, monkeypatch):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    found = CliRunner().invoke(main, ["index", str(folder), "--workers", "0"])
+    found = invoke("index", str(folder), "--workers", "0")
     assert found.exit_code == 0, found.output
     assert (tmp_path / "data" / "rankloom" / "rankloom.db").is_file()
 
@@ -628,7 +627,7 @@ class TestDrives:
     def test_the_command_says_it_in_one_line(self, collection, two_roots):
         folder, _ = two_roots
         shutil.rmtree(folder)
-        done = CliRunner().invoke(main, ["index", "-c", str(collection.folder), "--workers", "0", "--no-neighbours"])
+        done = invoke("index", "-c", str(collection.folder), "--workers", "0", "--no-neighbours")
         assert f"{folder} is empty or not there: its 8 files are kept" in done.stderr
         assert "rankloom index --forget-missing" in done.stderr
 

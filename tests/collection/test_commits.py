@@ -1,7 +1,6 @@
 """Small changes that wait for each other share a commit."""
 
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
@@ -9,6 +8,7 @@ import pytest
 
 from rankloom.collection import Collection
 from rankloom.collection._commits import GroupCommit
+from tests.waiting import LONG, wait_until
 
 OTHERS = 6
 
@@ -47,7 +47,7 @@ class Held:
         self.count += 1
         if self.count == 1:
             self.began.set()
-            assert self.go_on.wait(60)
+            assert self.go_on.wait(LONG)
         with self.collection.transaction() as db:
             yield db
 
@@ -64,12 +64,9 @@ def together(held, words):
 
     with ThreadPoolExecutor(len(words) + 1) as threads:
         first = threads.submit(run, "first")
-        assert held.began.wait(60)
+        assert held.began.wait(LONG)
         others = [threads.submit(run, word) for word in words]
-        end = time.monotonic() + 60
-        while len(group._waiting) < len(words):
-            assert time.monotonic() < end
-            time.sleep(0.001)
+        wait_until(lambda: len(group._waiting) >= len(words), pause=0.001)
         held.go_on.set()
         assert first.result() == "first"
         return [other.result() for other in others]

@@ -1,8 +1,6 @@
 """Killed at any moment: the collection opens, nothing acknowledged is lost, the result is as of an undisturbed run."""
 
-import os
 import random
-import signal
 import subprocess
 import sys
 import time
@@ -13,6 +11,7 @@ import numpy as np
 import pytest
 
 from rankloom.collection import Collection, index, verify
+from tests.waiting import kill_group, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -39,7 +38,7 @@ if __name__ == "__main__":
         print("done", flush=True)
 """
 
-KILLS = 12
+KILLS = 8
 
 
 @pytest.fixture(scope="module")
@@ -57,16 +56,11 @@ def pictures(tmp_path_factory):
 def test_workers_end_with_the_indexer_that_was_killed(pictures, tmp_path):
     command = [sys.executable, "-m", "rankloom", "index", str(pictures), "-c", str(tmp_path / "c"), "--workers", "2"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-    deadline = time.monotonic() + 600
-    while len(group(process.pid)) < 3 and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert len(group(process.pid)) >= 3, "no workers were started"
-    os.kill(process.pid, signal.SIGKILL)  # the indexer alone, not its workers
+    wait_until(lambda: len(group(process.pid)) >= 3 or process.poll() is not None, pause=0.05)
+    assert process.returncode is None, "no workers were seen"
+    process.kill()  # the indexer alone, not its workers
     process.wait()
-    deadline = time.monotonic() + 300
-    while group(process.pid) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert group(process.pid) == []
+    wait_until(lambda: not group(process.pid), pause=0.1)
 
 
 def group(number):
@@ -95,14 +89,11 @@ def test_kills(pictures, tmp_path):
                 [sys.executable, str(script), str(folder), str(pictures), str(turn), workers],
                 stdout=output, stderr=subprocess.DEVNULL, start_new_session=True,
             )  # fmt: skip
-        deadline = time.monotonic() + 600
         sign = b"marked" if turn % 3 == 2 else b"ready"  # on a slow machine no item is there in the first second
-        while sign not in log.read_bytes() and process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.01)
+        wait_until(lambda: sign in log.read_bytes() or process.poll() is not None, pause=0.01)  # noqa: B023
         time.sleep(rng.uniform(0.0, 0.8))
         interrupted += process.poll() is None
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        kill_group(process)
         # A line may have been cut off by the kill: only whole ones were acknowledged.
         lines = log.read_bytes().decode().split("\n")[:-1]
         acknowledged += [line.split()[1] for line in lines if line.startswith("marked")]

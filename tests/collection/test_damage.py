@@ -8,9 +8,7 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from click.testing import CliRunner
 
-from rankloom.cli import main
 from rankloom.collection import Collection, DamagedCollection, index, repair, verify_folder
 from rankloom.collection._schema import MIGRATIONS
 from rankloom.engine import Engine
@@ -31,6 +29,7 @@ from tests.damaging import (
     users,
 )
 from tests.serving import client
+from tests.shell import invoke
 
 pytestmark = pytest.mark.sqlite
 
@@ -50,7 +49,7 @@ COMMANDS = [
 
 def call(folder, *arguments):
     """Run a command: it ends well, or with a code and without a traceback."""
-    result = CliRunner().invoke(main, [*arguments, "-c", str(folder)])
+    result = invoke(*arguments, "-c", str(folder))
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
     return result
 

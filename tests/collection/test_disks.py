@@ -8,14 +8,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from rankloom.cli import main
 from rankloom.collection import Collection, Mark, add_marks, index
 from rankloom.collection._schema import MIGRATIONS, connect
 from rankloom.collection.query import Query
 from rankloom.engine import Engine
 from tests.archives import write_pictures
+from tests.shell import invoke
 
 pytestmark = pytest.mark.sqlite
 
@@ -63,7 +62,7 @@ def test_a_medium_that_can_only_be_read(folder):
     before = listing(folder)
     with frozen(folder):
         for command in (["info"], ["search", "boat", "--json"], ["verify"], ["duplicates"]):
-            done = CliRunner().invoke(main, [*command, "-c", str(folder)])
+            done = invoke(*command, "-c", str(folder))
             assert (done.exit_code, done.stderr) == (0, ""), command
         with Collection(folder) as collection:
             assert collection.read_only
@@ -110,5 +109,5 @@ def test_a_full_disk_keeps_what_is_stored(tmp_path, monkeypatch):
             assert 0 < stored < 120
             report = index(collection, workers=0)
             assert (report.unchanged, report.items) == (stored, 120 - stored)
-        done = CliRunner().invoke(main, ["verify", "-c", str(place / "c")])
+        done = invoke("verify", "-c", str(place / "c"))
         assert done.exit_code == 0, done.output

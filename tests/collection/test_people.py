@@ -8,10 +8,8 @@ from contextlib import closing
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from PIL import Image, ImageOps
 
-from rankloom.cli import main
 from rankloom.collection import Collection, index, repair, verify
 from rankloom.collection._files import FACE_VECTORS
 from rankloom.collection.backup import back_up
@@ -32,6 +30,7 @@ from rankloom.descriptors import people as recognition
 from rankloom.engine import Engine
 from rankloom.media import read_image
 from tests.data import SHARED, needs_shared
+from tests.shell import invoke
 
 FEW = ["color_layout", "edge_histogram"]
 PHOTO = SHARED / "imagetext-flickr8k" / "images" / "103106960_e8a41d64f8.jpg"
@@ -186,7 +185,7 @@ def test_a_face_is_known_again_in_another_picture(tmp_path, few):
     arguments = ["-c", str(tmp_path / "c")]
 
     def run(*words):
-        result = CliRunner().invoke(main, [*words, *arguments])
+        result = invoke(*words, *arguments)
         assert result.exit_code == 0, result.output
         return result.stdout
 

@@ -25,7 +25,7 @@ import sys
 from rankloom.collection import Collection, index
 print("main module runs", __name__)
 with Collection({folder!r}, create=True) as collection:
-    report = index(collection, [{pictures!r}], preset="paper36", workers=2, ocr=False, speech=False)
+    report = index(collection, [{pictures!r}], preset="paper36", workers=1, ocr=False, speech=False)
     print("stored", report.stored, "failed", report.failed)
 """
 

@@ -4,6 +4,7 @@ import json
 import os
 import stat
 import threading
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing
 
 import numpy as np
@@ -28,6 +29,7 @@ from tests.building import built, copy_folder
 from tests.damaging import make_collection
 from tests.postgres import address, own_server
 from tests.shell import rankloom
+from tests.waiting import LONG
 
 TYPES = {"bigint": "INTEGER", "double precision": "REAL", "text": "TEXT", "bytea": "BLOB"}
 
@@ -191,24 +193,25 @@ def test_who_waits_too_long_for_a_writer_is_told_and_can_go_on(there):
         assert one.mark("q", 2, 1.0) > number
 
 
-def test_a_database_that_is_killed_loses_no_mark(original, tmp_path):
-    with own_server() as server:
+def test_a_database_that_is_killed_loses_no_mark(original, tmp_path, monkeypatch):
+    monkeypatch.setattr("rankloom.collection.postgres.connection.PATIENCE", LONG)  # a busy machine starts it late
+    with own_server() as server, ThreadPoolExecutor(1) as beside:
         sign = "&" if "?" in server.uri else "?"
         name = f"{server.uri}{sign}schema=photos&files={tmp_path / 'c'}"
         copy_collection(original, name)
-        acknowledged, said = [], []
+        acknowledged, said, starts = [], [], []
         with Collection(name) as collection:
             for number in range(60):
                 if number in (20, 40):
+                    wait(starts)
                     server.kill()
-                    starting = threading.Timer(0.5, server.start)
-                    starting.start()
+                    starts.append(beside.submit(server.start))
                 try:
                     add_marks(collection, "killed", [Mark(number + 1, 1.0)])
                     acknowledged.append(number + 1)
                 except Unreachable as error:  # in the middle of a change: it is said, and can be done again
                     said.append(str(error))
-            starting.join()
+            assert [start.result() for start in starts] == [None, None]
             kept = [found.item for found in marks(collection, "killed")]
         assert len(acknowledged) >= 55
         assert len("".join(said).splitlines()) <= 1

@@ -8,11 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from PIL import Image, ImageDraw, ImageFont
 
 from rankloom._io import PackagedFile
-from rankloom.cli import main
 from rankloom.collection import Collection, index, verify
 from rankloom.collection.contents import texts_after
 from rankloom.collection.matching import matched_texts
@@ -26,6 +24,7 @@ from tests.building import built
 from tests.data import SHARED, needs_shared
 from tests.media.drawn_videos import frames, write_with_sound
 from tests.media.test_speech import samples_of
+from tests.shell import invoke
 
 needs_ocr = pytest.mark.skipif(not ocr.available(), reason=f"text in pictures is not installed: {ocr.INSTALL}")
 needs_speech = pytest.mark.skipif(not speech.available(), reason=f"speech is not installed: {speech.INSTALL}")
@@ -114,9 +113,9 @@ class TestText:
             assert len(boxes_of(collection, 1)) == 6
 
     def test_the_command_says_the_source(self, collection):
-        result = CliRunner().invoke(main, ["search", "harbour", "-c", str(collection.folder), "--json"])
+        result = invoke("search", "harbour", "-c", str(collection.folder), "--json")
         assert json.loads(result.stdout)["matched"] == {"source": "ocr", "text": "Harbour Road"}
-        result = CliRunner().invoke(main, ["search", "harbour", "-c", str(collection.folder)])
+        result = invoke("search", "harbour", "-c", str(collection.folder))
         assert "ocr: Harbour Road" in result.stdout
 
 
@@ -186,9 +185,9 @@ class TestLater:
 
     def test_the_command_says_what_to_do(self, older):
         folder = str(older.folder)
-        result = CliRunner().invoke(main, ["index", "-c", folder, "--ocr", "--workers", "0", "--no-neighbours"])
+        result = invoke("index", "-c", folder, "--ocr", "--workers", "0", "--no-neighbours")
         assert "2 files were described without text, speech or faces: rankloom index --reread" in result.stderr
-        result = CliRunner().invoke(main, ["info", "-c", folder])
+        result = invoke("info", "-c", folder)
         assert "read from files: text in pictures" in result.stdout
         assert "rankloom index --reread" in result.stdout
 
@@ -205,15 +204,15 @@ class TestWithout:
     def test_everything_else_works_and_one_line_says_what_is_missing(self, pictures, tmp_path, monkeypatch):
         monkeypatch.setattr(ocr, "DETECTOR", PackagedFile("no-such-package", "det.onnx", "0", ocr.INSTALL))
         arguments = ["-c", str(tmp_path / "c")]
-        result = CliRunner().invoke(main, ["index", str(pictures), "--workers", "0", "--no-neighbours", *arguments])
+        result = invoke("index", str(pictures), "--workers", "0", "--no-neighbours", *arguments)
         assert result.exit_code == 0
         assert "not installed: text in pictures (pip install 'rankloom[ocr]')\n" in result.stderr
         assert "speech" not in result.stderr  # there are no videos
-        assert "not installed: text" in CliRunner().invoke(main, ["info", *arguments]).stdout
-        result = CliRunner().invoke(main, ["index", "--ocr", *arguments])
+        assert "not installed: text" in invoke("info", *arguments).stdout
+        result = invoke("index", "--ocr", *arguments)
         assert result.exit_code == 1
         assert "pip install 'rankloom[ocr]'" in result.stderr
-        result = CliRunner().invoke(main, ["index", "--no-ocr", "--no-neighbours", *arguments])
+        result = invoke("index", "--no-ocr", "--no-neighbours", *arguments)
         assert "not installed" not in result.stderr
 
     @needs_ocr

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from PIL import Image
 
 from rankloom.cli.demo import sample
@@ -19,6 +18,7 @@ from rankloom.demo.captions import CAPTIONED, EMPTY, noisy_caption
 from rankloom.demo.styles import STYLES
 from rankloom.demo.videos import FILMS, plan_film, write_film
 from rankloom.media import find_files, read_captions, read_image, read_shots, read_subtitles, spread_cues, texts_of
+from tests.shell import invoke
 
 N = len(KINDS) + 10
 N_FILMS = 2
@@ -235,11 +235,11 @@ def test_bad_numbers_are_refused(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_command(tmp_path: Path) -> None:
     target = tmp_path / "few"
-    done = CliRunner().invoke(sample, [str(target), "--pictures", "6", "--videos", "0", "--seed", "3"])
+    done = invoke(str(target), "--pictures", "6", "--videos", "0", "--seed", "3", command=sample)
     assert done.exit_code == 0, done.output
     assert "6 pictures of 6 kinds, 0 films" in done.output
     assert len(rows(target / "labels.csv")) == 6
-    told = CliRunner().invoke(sample, [str(tmp_path / "json"), "--pictures", "2", "--videos", "0", "--json"])
+    told = invoke(str(tmp_path / "json"), "--pictures", "2", "--videos", "0", "--json", command=sample)
     assert json.loads(told.stdout)["n_pictures"] == 2
-    again = CliRunner().invoke(sample, [str(target)])
+    again = invoke(str(target), command=sample)
     assert isinstance(again.exception, FileExistsError)

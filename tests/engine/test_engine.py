@@ -7,14 +7,13 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from rankloom.cli import main
 from rankloom.collection import Collection, Mark, index
 from rankloom.collection.query import Example, Filters, Query
 from rankloom.engine import TEXT, Engine, SearchOptions
 from rankloom.experts import FOUR
 from tests.archives import COLORS, alike, picture
+from tests.shell import invoke
 
 
 @pytest.fixture(scope="module")
@@ -172,16 +171,16 @@ def test_bad_queries(engine):
 
 def test_command_agrees_with_python(engine):
     place = str(engine.collection.folder)
-    found = CliRunner().invoke(main, ["search", "red", "boat", "-c", place, "-k", "5", "--json", "--explain"])
+    found = invoke("search", "red", "boat", "-c", place, "-k", "5", "--json", "--explain")
     assert found.exit_code == 0, found.output
     records = [json.loads(line) for line in found.stdout.splitlines()]
     expected = engine.search(Query("red boat"), 5)
     assert [(one["rank"], one["id"], one["path"]) for one in records] == [one[:3] for one in expected]
     assert sum(records[0]["why"].values()) == pytest.approx(records[0]["score"])
     like = engine.collection.items([9])[0].path
-    table = CliRunner().invoke(main, ["search", "--like", like, "-c", place, "-k", "3", "--explain"])
+    table = invoke("search", "--like", like, "-c", place, "-k", "3", "--explain")
     assert table.exit_code == 0, table.output
     assert like in table.output
-    bad = CliRunner().invoke(main, ["search", "-c", place])
+    bad = invoke("search", "-c", place)
     assert bad.exit_code == 1
     assert "the query is empty" in bad.output

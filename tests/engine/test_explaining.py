@@ -7,13 +7,12 @@ import random
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from rankloom.cli import main
 from rankloom.collection import Collection
 from rankloom.collection.query import Query
 from rankloom.engine import Engine, SearchOptions
 from tests.archives import like
+from tests.shell import invoke
 
 pytestmark = pytest.mark.slow
 
@@ -84,7 +83,7 @@ def test_compare_in_the_shell_has_the_options_of_the_search(own_folder):
         ):
             hits = engine.search(like(5), 20, SearchOptions(**options))
             arguments = ["search", "--item", "5", "-c", str(own_folder), "--json", *words]
-            ran = CliRunner().invoke(main, [*arguments, "--above", str(hits[1].id), str(hits[6].id)])
+            ran = invoke(*arguments, "--above", str(hits[1].id), str(hits[6].id))
             assert json.loads(ran.stdout)["difference"] == pytest.approx(hits[1].score - hits[6].score, abs=1e-5)
 
 

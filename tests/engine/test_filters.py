@@ -6,15 +6,14 @@ import json
 from datetime import date
 
 import pytest
-from click.testing import CliRunner
 
-from rankloom.cli import main
 from rankloom.collection import Collection
 from rankloom.collection.browsing import dates_of
 from rankloom.collection.dates import FORMS, start_of
 from rankloom.collection.query import Example, Filters, Query
 from rankloom.engine import Engine, SearchOptions
 from tests.serving import sample
+from tests.shell import invoke
 
 TODAY = date(2024, 3, 31)
 BAD_DATES = ("9999-99-99", "2024-02-31", "2024-13", "0000", "2024-5", "2024-05-17T25:00", "soon", "", "9999y", "1.5d")
@@ -27,7 +26,7 @@ def engine(folder):
 
 
 def shell(folder, *arguments):
-    return CliRunner().invoke(main, ["search", "-c", str(folder), *arguments])
+    return invoke("search", "-c", str(folder), *arguments)
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,10 @@ from itertools import pairwise
 import cv2
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import rankloom.experts.threads
-from rankloom.cli import main
 from rankloom.collection import Captions, Collection, Mark, index
 from rankloom.collection.query import Example, Filters, Query
 from rankloom.engine import Engine, SearchOptions, snapshot
@@ -20,6 +18,7 @@ from rankloom.engine.diffusion import ALPHA
 from rankloom.engine.feedback import Judgements, mark_offsets
 from rankloom.reranking import RERANKERS
 from tests.archives import alike, copied, ids, like, picture, rgb, write_pictures
+from tests.shell import invoke
 
 N = 48
 
@@ -203,7 +202,7 @@ def test_command_line_equals_python(original, engine):
         (["--item", "3", "--has-text"], Query(examples=(Example(item=3),), filters=Filters(has_text=True)), {}),
     ]  # fmt: skip
     for words, query, options in cases:
-        found = CliRunner().invoke(main, ["search", *words, "-c", str(original.folder), "-k", "9", "--json"])
+        found = invoke("search", *words, "-c", str(original.folder), "-k", "9", "--json")
         assert found.exit_code == 0, found.output
         records = [
             (one["rank"], one["id"], one["path"], one["score"]) for one in map(json.loads, found.output.splitlines())

@@ -4,12 +4,11 @@ import json
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from rankloom.cli import main
 from rankloom.evaluation.metrics import evaluate
 from rankloom.experiments.papers import cascade
 from rankloom.rankers import RankBoost
+from tests.shell import invoke
 
 pytestmark = pytest.mark.slow
 
@@ -79,7 +78,7 @@ def test_gain_is_that_at_an_equal_cost():
 def test_command(tmp_path, monkeypatch):
     monkeypatch.setattr(cascade, "_ROUNDS", (1, 3, 10))
     folder = tmp_path / "out"
-    found = CliRunner().invoke(main, ["bench", "cascade", "--quick", "--concepts", "1", "-o", str(folder), "--json"])
+    found = invoke("bench", "cascade", "--quick", "--concepts", "1", "-o", str(folder), "--json")
     assert found.exit_code == 0, found.output
     findings = [json.loads(line) for line in found.stdout.splitlines()]
     assert any(finding["what"].startswith("soft cascade") and finding["found"] > 1 for finding in findings)

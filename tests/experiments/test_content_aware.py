@@ -11,7 +11,6 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from rankloom.cli._bench import show
 from rankloom.cli.bench_car import car as command
@@ -29,6 +28,7 @@ from rankloom.experiments.papers.flickr8k import (
 from rankloom.experiments.papers.flickr8k_text import FEATURES, FINE, VIEWS, CaptionIndex, ManyViews, terms
 from rankloom.experiments.papers.sections import car_section
 from tests.data import SHARED, needs_shared
+from tests.shell import invoke
 
 pytestmark = pytest.mark.slow
 
@@ -410,7 +410,7 @@ def test_gains_of_the_paper_are_those_it_prints():
 def test_command(folder, cache, tmp_path):
     out = tmp_path / "out"
     options = ["--data", str(folder), "--cache", str(cache), "--quick", "--train", "4", "--validation", "3"]
-    found = CliRunner().invoke(command, [*options, "-o", str(out), "--json"])
+    found = invoke(*options, "-o", str(out), "--json", command=command)
     assert found.exit_code == 0, found.output
     findings = [json.loads(line) for line in found.stdout.splitlines()]
     assert any(finding["what"] == "words, semantic graph, 4 queries: gain of CAR over ListNet, nDCG@10"

@@ -6,13 +6,12 @@ import json
 import cv2
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from rankloom.cli import main
 from rankloom.descriptors import CLASSICAL
 from rankloom.experiments.labeled import load_labeled, read_labels
 from rankloom.experiments.papers import cascade
 from rankloom.experiments.papers.cascade_concepts import concepts_of
+from tests.shell import invoke
 
 pytestmark = pytest.mark.slow
 
@@ -38,7 +37,7 @@ def ran(folder, tmp_path_factory):
     options = ["--data", str(folder), "--cache", str(work), "--concepts", "1", "--quick", "--json"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cascade, "_ROUNDS", (1, 3, 10))
-        return CliRunner().invoke(main, ["bench", "cascade", *options]), work
+        return invoke("bench", "cascade", *options), work
 
 
 def test_labels_by_folder_and_by_table(folder, tmp_path):

@@ -6,15 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from rankloom.cli import main
 from rankloom.collection import Collection
 from rankloom.experiments.papers import margin as paper
 from rankloom.experiments.papers.margin_films import filmed
 from rankloom.experiments.papers.margin_theory import theorem_1, theorem_2
 from rankloom.rankers import make_ranker
 from rankloom.rankers.losses import LOSSES
+from tests.shell import invoke
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +80,7 @@ def test_queries_of_words_hide_their_captions_and_their_examples():
 @pytest.mark.slow
 def test_command(tmp_path):
     file = tmp_path / "rlr.json"
-    shown = CliRunner().invoke(main, ["bench", "rlr", "--quick", "--queries", "2", "-o", str(file)])
+    shown = invoke("bench", "rlr", "--quick", "--queries", "2", "-o", str(file))
     assert shown.exit_code == 0, shown.output
     assert "Paper, TRECVID t05" in shown.stdout
     measured = json.loads(file.read_text())

@@ -6,9 +6,7 @@ import json
 import cv2
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from rankloom.cli import main
 from rankloom.collection import Collection, index
 from rankloom.descriptors import PRESETS
 from rankloom.experiments import LabeledCollection, load_labeled
@@ -17,6 +15,7 @@ from rankloom.experiments.prior import train_prior
 from rankloom.experts import prior_weights
 from rankloom.experts.compact import CompactVectors
 from rankloom.experts.starting_weights import TEXT_WEIGHTS
+from tests.shell import invoke
 
 
 def labeled(seed, *, good, n=90):
@@ -98,10 +97,10 @@ def test_command(tmp_path):
     found = load_labeled(tmp_path / "c", tmp_path / "labels.csv")
     assert len(found.labels) == 24
     pair, output = f"{tmp_path / 'c'}={tmp_path / 'labels.csv'}", tmp_path / "w.json"
-    run = CliRunner().invoke(main, ["train-prior", pair, "-o", str(output)])
+    run = invoke("train-prior", pair, "-o", str(output))
     assert run.exit_code == 0, run.output
     learned = json.loads(output.read_text())
     assert set(learned) == set(PRESETS)
     assert not any(name.startswith("sift_words") for weights in learned.values() for name in weights)
-    wrong = CliRunner().invoke(main, ["train-prior", pair, "-o", str(output), "--column", "kind"])
+    wrong = invoke("train-prior", pair, "-o", str(output), "--column", "kind")
     assert "needs the columns path and kind" in wrong.output

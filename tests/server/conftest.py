@@ -41,7 +41,7 @@ def opened(browser, request):
 
     A user of another server than `served`, or one who comes with an empty cache, gets a context of their own.
     """
-    from tests.server.pages import DESKTOP
+    from tests.server.pages import DESKTOP, PATIENT
 
     contexts, complaints, came = [], [], set()
 
@@ -58,7 +58,7 @@ def opened(browser, request):
         page = context.new_page()
         page.set_viewport_size(viewport)
         page.emulate_media(color_scheme=color_scheme)
-        page.set_default_timeout(60_000)
+        page.set_default_timeout(1000 * PATIENT)
         page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.complaints = complaints

@@ -6,6 +6,7 @@ import base64
 import io
 import os
 import shutil
+import time
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,7 +17,8 @@ from tests.serving import listening, sample
 
 playwright = pytest.importorskip("playwright.sync_api")
 expect = playwright.expect
-expect.set_options(timeout=60_000)  # a busy machine is slow, not wrong
+PATIENT = 120.0  # seconds: a busy machine is slow, not wrong, but a failure should be known in minutes
+expect.set_options(timeout=1000 * PATIENT)
 
 ARTEFACTS = os.environ.get("RANKLOOM_ARTEFACTS")  # the folder in which screenshots of a run are kept
 DESKTOP, PHONE = {"width": 1280, "height": 800}, {"width": 360, "height": 740}
@@ -92,11 +94,16 @@ def keep(page, name):
 
 def until(page, expression):
     """Wait until something is true; Playwright's own waiting evaluates text, which the page's policy forbids."""
-    for _ in range(300):
-        if page.evaluate(expression):
-            return
+    wait_for(page, lambda: page.evaluate(expression), expression)
+
+
+def wait_for(page, happened, what=None):
+    """Wait until a function gives something that is true, while the page goes on, and return that."""
+    end = time.monotonic() + PATIENT
+    while not (value := happened()):
+        assert time.monotonic() < end, f"it never came: {what or happened}"
         page.wait_for_timeout(50)
-    raise AssertionError(f"it never came: {expression}")
+    return value
 
 
 def results(page):

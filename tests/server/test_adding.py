@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from rankloom.server.jobs import Jobs
 from rankloom.server.settings import ServerSettings
 from tests.collection.test_collection import FEW
 from tests.serving import client, ok, refused
+from tests.waiting import LONG, wait_until
 
 
 def drawn(folder: Path, n: int, tone: int = 0) -> Path:
@@ -39,13 +39,12 @@ def empty(tmp_path, monkeypatch):
 
 def ended(web, name="index"):
     """How the job of a name ended, after all have."""
-    deadline = time.monotonic() + 300
-    while time.monotonic() < deadline:
+
+    def rests():
         state = ok(web.get("/api/work"))
-        if state["job"] is None and not state["waiting"]:
-            return next(job for job in state["jobs"] if job["name"] == name)
-        time.sleep(0.02)
-    raise AssertionError("the job did not end")
+        return state if state["job"] is None and not state["waiting"] else None
+
+    return next(job for job in wait_until(rests)["jobs"] if job["name"] == name)
 
 
 def names(web, folder=""):
@@ -144,22 +143,22 @@ def test_jobs_wait_pause_and_end():
         def run(progress):
             order.append(name)
             step.release()
-            assert go.wait(60)
+            assert go.wait(LONG)
             for done in range(3):
                 progress(done, 3, name)
 
         return run
 
     ends = [jobs.queue(name, work(name), name)[1] for name in ("a", "b", "c")]
-    assert step.acquire(timeout=60)
+    assert step.acquire(timeout=LONG)
     jobs.pause()
     jobs.cancel(1)
-    assert ends[2].wait(60)
+    assert ends[2].wait(LONG)
     assert [job.what for job in jobs.waiting()] == ["b"]
     go.set()
     assert not ends[0].wait(0.05)  # it rests
     jobs.resume()
-    assert all(end.wait(60) for end in ends)
+    assert all(end.wait(LONG) for end in ends)
     assert order == ["a", "b"]
     assert {job.name: job.cancelled for job in jobs.last()} == {"a": False, "b": False, "c": True}
     jobs.close()
@@ -174,7 +173,4 @@ def test_a_watching_server_follows_files_also_of_a_folder_that_came_later(empty,
         ok(web.post("/api/roots", json={"folder": "photos/a"}))
         assert ended(web)["report"]["stored"] == 2
         drawn(photos / "new", 1, 120)
-        deadline = time.monotonic() + 120
-        while ok(web.get("/api/work"))["items"] < 3:
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
+        wait_until(lambda: ok(web.get("/api/work"))["items"] >= 3, pause=0.1)

@@ -10,13 +10,13 @@ import httpx2 as httpx
 import pytest
 from starlette.testclient import TestClient
 
-from rankloom.cli import main
 from rankloom.collection import Collection
 from rankloom.engine import Engine
 from rankloom.server import ServerSettings, create_app
 from rankloom.server.connections import Awaited
 from rankloom.server.settings import ConnectionLimits, Rate
 from tests.serving import HEADER, UNLIMITED, client, listening, ok, refused
+from tests.shell import invoke
 
 TOKEN = "a-token-that-is-long-enough"
 RIGHT = {"Authorization": f"Bearer {TOKEN}"}
@@ -118,11 +118,10 @@ def test_cookies_are_secure_under_tls(folder):
 
 @pytest.mark.parametrize("proxy", ["*", "example.org", "10.0.0.0/8", "", "0:0::1"])
 def test_a_proxy_is_an_address(folder, proxy):
-    from click.testing import CliRunner
 
     with pytest.raises(ValueError, match="trusted proxy"):
         ServerSettings(proxies=(proxy,)).check()
-    ran = CliRunner().invoke(main, ["serve", "-c", str(folder), "--trusted-proxy", proxy])
+    ran = invoke("serve", "-c", str(folder), "--trusted-proxy", proxy)
     assert ran.exit_code == 1
     assert "127.0.0.1" in ran.output
 

@@ -49,7 +49,7 @@ def described(tmp_path):
 
 
 BOUNDED = settings(
-    max_examples=10, deadline=None, derandomize=True, phases=[Phase.generate], suppress_health_check=[*HealthCheck]
+    max_examples=6, deadline=None, derandomize=True, phases=[Phase.generate], suppress_health_check=[*HealthCheck]
 )
 
 

@@ -11,6 +11,7 @@ import pytest
 from rankloom.server.page import STATIC
 from tests.server.pages import DESKTOP, PHONE, VIEWS, audit, expect, keep, results, serving, still, until
 from tests.serving import HEADER, copied
+from tests.waiting import LONG
 
 pytestmark = pytest.mark.browser
 ENGLISH = set(json.loads((STATIC / "messages" / "de.json").read_text(encoding="utf-8")))
@@ -33,8 +34,10 @@ def offers(page):
 
 
 def test_the_box_offers_words_and_names(opened, served):
-    with httpx.Client(base_url=served.address, headers=HEADER) as web:
+    with httpx.Client(base_url=served.address, headers=HEADER, timeout=LONG) as web:
         assert web.post("/api/items/tags", json={"items": [1, 2], "add": ["Lighted Windows"]}).status_code == 200
+        # While one request reads the tags again, others are answered with those of before.
+        assert "Lighted Windows" in web.get("/api/suggest", params={"prefix": "lig"}).text
     page = opened()
     box = page.get_by_role("combobox", name="Words to search for")
     assert page.locator("#offers").is_hidden()
@@ -259,8 +262,8 @@ def test_it_starts_well(opened, browser, served):
     page.unroute("**/js/*.js")
     results(page)
     page.wait_for_selector(".card img")
-    page.wait_for_timeout(300)
-    assert page.locator(".skeleton").count() == 0
+    still(page)
+    expect(page.locator(".skeleton")).to_have_count(0)
     assert page.evaluate("window.moved") < 0.02
     context.close()
     page = opened(cached=False)

@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 from rankloom.collection import Collection, index
-from tests.server.pages import DESKTOP, PHONE, audit, drop, expect, keep, results, until
+from tests.server.pages import DESKTOP, PHONE, audit, drop, expect, keep, results, until, wait_for
 from tests.serving import Served
 
 pytestmark = pytest.mark.browser
@@ -110,10 +110,7 @@ def test_closer_looks_and_the_file_of_a_picture(opened, large):
     assert download.value.suggested_filename == "harbour at noon.jpg"
     assert download.value.path().read_bytes() == (pictures / "harbour at noon.jpg").read_bytes()
     page.get_by_role("button", name="Show in folder").click()
-    for _ in range(300):
-        if shown.exists() and shown.read_text():
-            break
-        page.wait_for_timeout(50)
+    wait_for(page, lambda: shown.exists() and shown.read_text())
     assert shown.read_text() == str(pictures)
     page.keyboard.press("ArrowRight")
     expect(page.locator("#viewer")).to_have_attribute("aria-label", re.compile("night.tif"))

@@ -159,7 +159,7 @@ def test_what_is_loaded_in_the_background_is_loaded_once():
     work = Work(1, 1)
     for _ in range(3):
         work.once(load)
-    assert loaded.wait(60)
+    assert loaded.wait(300)
     work.close()
     assert len(calls) == 1
     assert calls[0] != threading.current_thread().name

@@ -8,15 +8,12 @@ import json
 import re
 import sqlite3
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx2 as httpx
 import pytest
-from click.testing import CliRunner
 from PIL import Image
 
-from rankloom.cli import main
 from rankloom.collection import Collection, Mark, add_marks
 from rankloom.collection.profiles import profiles
 from rankloom.collection.query import Query
@@ -26,6 +23,8 @@ from rankloom.server.guard import HEADERS, READING
 from rankloom.server.schemas import SearchRequest, SearchResponse
 from rankloom.server.settings import Rate
 from tests.serving import HEADER, UNLIMITED, Served, client, copied, ok, picture, refused, sample
+from tests.shell import invoke
+from tests.waiting import wait_until
 
 TOKEN = "a-token-that-is-long-enough"
 WORDS = {"text": "lighthouse"}
@@ -261,13 +260,10 @@ def test_models_are_trained_and_used(own):
 
 
 def wait_for(web, name):
-    for _ in range(3000):
-        state = ok(web.get("/api/collection"))
-        found = [one for one in state["jobs"] if one["name"] == name]
-        if found:
-            return found[0]
-        time.sleep(0.1)
-    raise AssertionError(f"{name} did not end")
+    def ended():
+        return [one for one in ok(web.get("/api/collection"))["jobs"] if one["name"] == name]
+
+    return wait_until(ended, pause=0.1)[0]
 
 
 def test_training_without_marks_says_what_to_do(own):
@@ -627,7 +623,7 @@ def test_expensive_calls_are_limited(folder):
 def test_others_need_a_token(host, folder):
     with pytest.raises(ValueError, match="token"):
         ServerSettings(host=host).check()
-    ran = CliRunner(env={"RANKLOOM_TOKEN": ""}).invoke(main, ["serve", "-c", str(folder), "--host", host])
+    ran = invoke("serve", "-c", str(folder), "--host", host, env={"RANKLOOM_TOKEN": ""})
     assert ran.exit_code == 1
     assert len(ran.output.strip().splitlines()) == 1
     assert "--token-file" in ran.output
@@ -637,7 +633,7 @@ def test_a_port_in_use_is_told_in_one_line(folder):
     import socket
 
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        ran = CliRunner().invoke(main, ["serve", "-c", str(folder), "--port", str(taken.getsockname()[1])])
+        ran = invoke("serve", "-c", str(folder), "--port", str(taken.getsockname()[1]))
     assert ran.exit_code == 1
     assert "is in use" in ran.output
     assert len(ran.output.strip().splitlines()) == 1
@@ -645,7 +641,7 @@ def test_a_port_in_use_is_told_in_one_line(folder):
 
 def test_a_token_must_be_long(folder, tmp_path):
     (tmp_path / "token").write_text("short\n")
-    ran = CliRunner().invoke(main, ["serve", "-c", str(folder), "--token-file", str(tmp_path / "token")])
+    ran = invoke("serve", "-c", str(folder), "--token-file", str(tmp_path / "token"))
     assert ran.exit_code == 1
     assert "16" in ran.output
     ServerSettings(host="0.0.0.0", token=TOKEN).check()
@@ -729,8 +725,7 @@ def test_too_many_searches_are_told_to_wait(folder):
 
     with client(folder, engine=Slow, searches=1, waiting=1) as web, ThreadPoolExecutor(2) as pool:
         slow = [pool.submit(web.post, "/api/search", json={"query": WORDS}) for _ in range(2)]
-        while "rankloom_in_flight 3" not in web.get("/api/metrics").text:
-            time.sleep(0.02)
+        wait_until(lambda: "rankloom_in_flight 3" in web.get("/api/metrics").text)
         assert "moment" in refused(web.post("/api/explain", json={"query": WORDS, "item": 1}), 503)
         assert ok(web.get("/api/health"))
         Slow.gate.set()
@@ -758,8 +753,7 @@ def test_a_stop_finishes_writes(tmp_path):
     threads = [threading.Thread(target=mark, args=(user,)) for user in range(4)]
     for thread in threads:
         thread.start()
-    while len(told) < 20:
-        time.sleep(0.02)
+    wait_until(lambda: len(told) >= 20)
     assert served.stop() == 0
     for thread in threads:
         thread.join()

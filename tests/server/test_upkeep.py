@@ -1,22 +1,22 @@
 """Upkeep by the API: a check, a repair and the way back to a backup, while the server runs."""
 
-import time
-
 import pytest
 
 from rankloom.collection import back_up
 from tests.serving import client, ok, refused
+from tests.waiting import wait_until
 
 SEA = {"query": {"text": "sea"}, "k": 20}
 
 
 def ended(web, name):
     """How a job ended."""
-    while True:
+
+    def rests():
         state = ok(web.get("/api/work"))
-        if state["job"] is None and (found := [job for job in state["jobs"] if job["name"] == name]):
-            return found[0]
-        time.sleep(0.05)
+        return state["job"] is None and [job for job in state["jobs"] if job["name"] == name]
+
+    return wait_until(rests)[0]
 
 
 def found(web):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankloom._addresses import is_address, local_path
+from rankloom._sizes import EXACT_SEARCH
 
 if TYPE_CHECKING:
     from rankloom.engine import Engine
@@ -49,7 +50,8 @@ collection_option = click.option(
 user_option = click.option("--user", default="", help="Whose marks: the name of a user, if there are several.")
 index_option = click.option(
     "--index", type=click.Choice(["exact", "cascade", "faiss", "pgvector"]), help="Which items all experts look at: "
-    "all, those that sketches, FAISS or pgvector propose; beyond 200,000 items those of the sketches unless given.",
+    f"all, those that sketches, FAISS or pgvector propose; beyond {EXACT_SEARCH:,} items those of the sketches unless "
+    "given.",
 )  # fmt: skip
 cluster_option = click.option(
     "--cluster", metavar="ADDRESS", help="Work on a Dask cluster: tcp://HOST:8786, or local:N for N processes here."

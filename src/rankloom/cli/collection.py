@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rankloom._sizes import EXACT_GRAPH
 from rankloom.cli._options import (
     InputFile,
     PathOrAddress,
@@ -41,7 +42,10 @@ if TYPE_CHECKING:
 @click.option("--speech/--no-speech", default=None, help="Listen to videos, from now on; on if it is installed.")
 @click.option("--reread", is_flag=True, help="Read text, speech and faces also from files described without.")
 @click.option("--forget-missing", is_flag=True, help="Take files of empty and missing folders for deleted.")
-@click.option("--no-neighbours", "no_neighbors", is_flag=True, help="Leave the neighbour graph as it is.")
+@click.option(
+    "--no-neighbours", "no_neighbors", is_flag=True,
+    help=f"Leave the neighbour graph as it is; it is exact up to {EXACT_GRAPH:,} items.",
+)  # fmt: skip
 @click.option("--watch", "watched", is_flag=True, help="Then follow every change of the files, until Ctrl-C.")
 @json_option
 def index(
@@ -68,7 +72,7 @@ def index(
     Unchanged files are left alone; changed, renamed and deleted ones are followed. A folder that is suddenly empty or
     not there is taken for a drive that is not mounted: its files are kept, unless you say --forget-missing. Without
     PATHS those of earlier runs are looked at again. It may be stopped at any time and goes on where it was. At the end
-    the nearest neighbours of new items are found, among all items up to 100,000.
+    the nearest neighbours of new items are found.
 
     With the extras ocr and speech, text in pictures and speech in videos are read too. Files that were described before
     an extra was installed are left alone until you say --reread.

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloom._sizes import EXACT_SEARCH
 from rankloom.collection import Collection
 from rankloom.collection.sketches import LearnedCascade, store_cascade
 from rankloom.core import FloatArray, IntArray
@@ -28,7 +29,7 @@ from rankloom.engine.snapshot import Snapshot
 from rankloom.engine.view import View, near_weights
 from rankloom.experts.sketches import sketch_scores
 
-LARGE = 200_000  # items beyond which searches do not look at all of them, unless asked to
+LARGE = EXACT_SEARCH  # items beyond which searches do not look at all of them, unless asked to
 REFERENCE = 1000  # items, evenly spread, that are always looked at: they say what is usual
 _TOP = 100  # of a search, which is to be found
 _WANTED = 0.998  # share of it on the searches that are learned from

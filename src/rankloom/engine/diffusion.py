@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloom._sizes import EXACT_GRAPH, WHOLE_DIFFUSION
 from rankloom.collection import Collection
 from rankloom.collection.graph_file import StoredGraph, graph_stamp, load_graph, save_graph
 from rankloom.core import FloatArray, IntArray
@@ -23,8 +24,7 @@ NEAREST = 10  # neighbors of an item; also where a plain query enters the graph:
 JUDGED = 30  # where a query with marks enters it: its scores are surer
 FEWEST = 3 * NEAREST  # items below which a graph says nothing
 _AT_ONCE = 4_000_000  # pairs of items that a search may compare to bring the graph up to date
-EXACT = 20_000  # items whose graph is exact; beyond, neighbors are looked for among candidates
-LOCAL = 100_000  # items beyond which scores are diffused only near the items that they start from
+EXACT, LOCAL = EXACT_GRAPH, WHOLE_DIFFUSION
 _CANDIDATES = 100
 
 

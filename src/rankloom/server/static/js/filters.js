@@ -28,6 +28,8 @@ export class Filters {
     this.store = store;
     this.filter = filter;
     this.tags = tags;
+    /** @type {Set<HTMLInputElement>} fields with a text that was not searched for yet */
+    this.typed = new Set();
     this.kind = this.choice("kind", KINDS);
     this.folder = this.choice("folder", []);
     this.after = this.day("after");
@@ -79,9 +81,11 @@ export class Filters {
       autocomplete: "off", spellcheck: "false",
     });
     const apply = () => {
+      this.typed.delete(input);
       const value = input.value.trim();
       if (value !== (this.store.state.query.filters[name] ?? "")) this.filter(name, value);
     };
+    input.addEventListener("input", () => this.typed.add(input));
     input.addEventListener("change", apply);
     // Enter searches even where the list of proposals is open and keeps the event "change" to itself.
     input.addEventListener("keydown", (event) => { if (event.key === "Enter") apply(); });
@@ -115,8 +119,9 @@ export class Filters {
     }
     this.kind.value = filters.kind ?? "";
     this.folder.value = folder;
-    this.after.value = filters.after ?? "";
-    this.before.value = filters.before ?? "";
+    // What somebody types stays, whatever else has changed meanwhile.
+    if (!this.typed.has(this.after)) this.after.value = filters.after ?? "";
+    if (!this.typed.has(this.before)) this.before.value = filters.before ?? "";
     this.text.value = { true: "1", false: "0" }[String(filters.has_text)] ?? "";
     this.stars.value = filters.stars ? String(filters.stars) : "";
     if (filters.tag && ![...this.tag.options].some(({ value }) => value === filters.tag)) {
