@@ -166,6 +166,23 @@ def test_between_stored_rows_all_distances_are_symmetric_to_the_last_bit(d, nega
         np.testing.assert_allclose(total, expected, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("loops", [_kernels, _plain], ids=["compiled", "numpy"])
+@pytest.mark.parametrize("d", [3, 37, 64, 257])
+def test_distances_between_stored_rows_of_very_different_sizes_are_symmetric(d, loops):
+    rng = np.random.default_rng(d)
+    values = rng.random((60, d)) * (rng.random((60, d)) < 0.7) * 10.0 ** rng.integers(-7, 5, size=(60, 1))
+    values[5:20] *= 10.0 ** rng.integers(-6, 1, size=(15, d))
+    stored = CompactVectors.of(values)
+    found = np.empty((60, 60, 4), np.float32)
+    for row, out in zip(stored[:], found, strict=True):
+        loops.fused(stored.rows, np.empty(0, np.int64), True, row, out, 0, 60)
+    np.testing.assert_array_equal(found, found.transpose(1, 0, 2))
+    exact = stored[:].astype(float)
+    expected = np.array([DISTANCES["chi2"](row, exact) for row in exact])
+    # Of components that are both smaller than LITTLE, each may lose as much.
+    np.testing.assert_allclose(found[:, :, 3], expected, rtol=2e-5, atol=d * _plain.LITTLE)
+
+
 @pytest.mark.parametrize("weights", [[0.2, 0.3, 0.1, 0.3, 0.1], [0.2, 0.3, 0.1, 0.4, 0.0], [0.2, 0.3, 0.1, 0.0, 0.0]])
 def test_several_queries_at_once_and_some_rows_give_the_same_bits(weights):
     numbers = np.array(weights, np.float32), np.full(5, 0.7, np.float32)

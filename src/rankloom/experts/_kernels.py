@@ -150,8 +150,9 @@ def _row_sums(row, unit, query, sizes):
         city += (abs(dx) + abs(dy)) + (abs(dz) + abs(dw))
         dx, dy, dz, dw = dx * dx, dy * dy, dz * dz, dw * dw
         squares += (dx + dy) + (dz + dw)
-        x, y = abs(x) + sizes[c], abs(y) + sizes[quarter + c]
-        z, w = abs(z) + sizes[second + c], abs(w) + sizes[third + c]
+        # Not |x| + (|q| + LITTLE): between vectors of different sizes that rounds differently the other way round.
+        x, y = max(abs(x) + sizes[c], LITTLE), max(abs(y) + sizes[quarter + c], LITTLE)
+        z, w = max(abs(z) + sizes[second + c], LITTLE), max(abs(w) + sizes[third + c], LITTLE)
         xy, zw = x * y, z * w
         chi += ((dx * y + dy * x) * zw + (dz * w + dw * z) * xy) / (xy * zw)
     for c in range(4 * quarter, len(query)):
@@ -160,7 +161,7 @@ def _row_sums(row, unit, query, sizes):
         square = d * d
         city += abs(d)
         squares += square
-        chi += square / (abs(x) + sizes[c])
+        chi += square / max(abs(x) + sizes[c], LITTLE)
     return city, squares, chi
 
 
@@ -188,10 +189,10 @@ def _sums(query):
 
 @njit(cache=True, error_model="numpy")
 def _magnitudes(query):
-    """The sizes of a query's components, and a little: `LITTLE` says why."""
+    """The sizes of a query's components."""
     sizes = np.empty(len(query), dtype=np.float32)
     for c in range(len(query)):
-        sizes[c] = abs(query[c]) + LITTLE
+        sizes[c] = abs(query[c])
     return sizes
 
 

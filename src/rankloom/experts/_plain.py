@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from rankloom.experts.compact import TAIL, CompactVectors
 
-# Added to sizes: 0 by a little is 0, without a branch for 0 / 0. So much that the product of four is still a number,
-# and so little that it does not count beside a component.
+# The least sum of two sizes: 0 by a little is 0, without a branch for 0 / 0. So much that the product of four is still
+# a number, and so little that two components which are smaller do not count.
 LITTLE = np.float32(2.0**-30)
 _BLOCK = 1 << 16  # components at a time: they stay in the cache of a core
 
@@ -20,7 +20,7 @@ Rows = NDArray[np.int64]
 
 
 class _Query(NamedTuple):
-    """A query, the sizes of its components and a little, its squared norm and its total, rounded as stored ones are."""
+    """A query, the sizes of its components, its squared norm and its total, rounded as stored ones are."""
 
     vector: Floats
     sizes: Floats
@@ -30,7 +30,7 @@ class _Query(NamedTuple):
     @classmethod
     def of(cls, vector: Floats) -> _Query:
         exact = vector.astype(np.float64)
-        return cls(vector, np.abs(vector) + LITTLE, np.float32(np.square(exact).sum()), np.float32(exact.sum()))
+        return cls(vector, np.abs(vector), np.float32(np.square(exact).sum()), np.float32(exact.sum()))
 
 
 def fused(rows: Bytes, wanted: Rows, everything: bool, query: Floats, out: Floats, begin: int, end: int) -> None:
@@ -83,7 +83,7 @@ def _distances(block: Bytes, query: _Query) -> Floats:
     squares = difference * difference
     out = np.empty((len(block), 5), np.float32)
     city, squared = np.abs(difference, out=difference).sum(axis=1), squares.sum(axis=1)
-    squares /= np.abs(vectors, out=vectors) + query.sizes
+    squares /= np.maximum(np.abs(vectors, out=vectors) + query.sizes, LITTLE)
     out[:, 0] = city
     out[:, 1] = np.sqrt(squared)
     out[:, 2] = unit - _shares(half * (norms + query.norm - squared), np.sqrt(norms * query.norm))
