@@ -209,6 +209,45 @@ def test_it_keeps_its_promise_on_rows_it_has_not_seen(kind):
     assert abs(np.mean(shares) - np.mean(promised)) < 0.06
 
 
+def drawn(seed, n_lists=5):
+    """Rows to fit, rows to place cut-offs by, and lists to test: 4,000 items each, 3% of them relevant, 120 features.
+
+    A few features tell much, two of five nothing, and those of a descriptor share noise.
+    """
+    random, n = np.random.default_rng(seed), 4000 * (2 + n_lists)
+    y = (random.random(n) < 0.03).astype(float)
+    shift = random.exponential(0.25, 120) * (random.random(120) < 0.6)
+    X = random.normal(size=(n, 120)) + y[:, None] * shift + 0.7 * random.normal(size=(n, 12))[:, np.arange(120) // 10]
+    return [(X[start : start + 4000], y[start : start + 4000]) for start in range(0, n, 4000)]
+
+
+@pytest.mark.slow
+def test_the_budget_holds_on_every_problem_and_not_in_the_mean_of_problems():
+    """When gains on held-out rows made up for errors that were too small, the draws 13 and 33 lost 11% and 38%."""
+    losses, savings = [], []
+    for seed in (13, 33, *range(8)):
+        train, held, *tests = drawn(seed)
+        full = RankingLogisticRegression().fit(*train)
+        cascade = SoftCascade(full, budget=0.02).fit(*held)
+        lazy = [Features(X) for X, _ in tests]
+        kept = np.mean([ap(y, cascade.predict(some)) for some, (_, y) in zip(lazy, tests, strict=True)])
+        losses.append(1 - kept / np.mean([ap(y, full.predict(X)) for X, y in tests]))
+        savings.append(len(tests) * 4000 * 120 / sum(some.n_evaluations for some in lazy))
+    assert max(losses) <= 0.045  # 1 of 160 draws of four kinds lost more than .02, and that .041
+    assert np.median(savings) >= 2.5
+
+
+def test_a_gain_on_held_out_rows_pays_for_no_loss(fitted):
+    _, cascade, *_ = fitted
+    lucky = use(cascade, cascade.cuts_)
+    n = len(lucky.curve_losses_)
+    lucky.curve_losses_ = np.linspace(-0.1, 0.0, n)
+    lucky.curve_errors_ = np.linspace(0.05, 0.0, n)
+    chosen = lucky.choose(budget=0.02).chosen_
+    within = norm.ppf(0.9) * lucky.curve_errors_ <= 0.02
+    assert lucky.curve_costs_[chosen] == min(lucky.curve_costs_[within])
+
+
 def tagged(seed, n=6000):
     """Every relevant item has a tag, which three of ten others have too."""
     random = np.random.default_rng(seed)
@@ -262,14 +301,14 @@ def test_only_the_order_of_grades_matters():
         assert SoftCascade(full).fit(data.X, grades, data.qid).curve_ == curve
 
 
-def test_errors_count_halvings_not_halves(fitted):
-    """Halves of different halvings overlap; the two of one do not."""
+def test_errors_are_those_of_two_halves(fitted):
+    """Halves of different halvings overlap; the two of one do not, and more halvings add no rows."""
     _, cascade, held, _ = fitted
     problem = Problem(held.X, held.y, group_rows(None, len(held)), np.ones(len(held)), np.ones(1))
     parts = np.stack([cascade.ranker_.contribution(j, held.X[:, j]) for j in cascade.order_.tolist()])
     estimates = cascade.means_.sum() + np.cumsum(parts - cascade.means_[:, None], axis=0)
     rows, qualities = HeldRows(estimates, held.y, problem.groups.codes, "AP@50"), []
-    for seed in np.random.RandomState(0).randint(2**31, size=5):
+    for seed in np.random.RandomState(0).randint(2**31, size=20):
         half = hold_out(problem, 0.5, int(seed))
         for mine, others in ((half, ~half), (~half, half)):
             cuts = rows.take(others, "AP@50").cut_offs()
@@ -279,7 +318,7 @@ def test_errors_count_halvings_not_halves(fitted):
     np.testing.assert_allclose([point.loss for point in cascade.curve_], losses, atol=1e-9)
     unexpected = [quality - (1 - losses) * quality[-1] for quality in qualities]
     errors = [point.error for point in cascade.curve_]
-    np.testing.assert_allclose(errors, np.std(unexpected, axis=0) / mean[-1] / np.sqrt(5), atol=1e-9)
+    np.testing.assert_allclose(errors, np.std(unexpected, axis=0) / mean[-1] / np.sqrt(2), atol=1e-9)
 
 
 def test_wider_margins_cost_more(fitted):
@@ -300,7 +339,7 @@ def test_choose_by_budget(fitted):
     for budget in (0.0, 0.01, 0.05, 0.2, 1.0, 5.0):
         assert cascade.choose(budget=budget) is cascade
         number = cascade.chosen_
-        assert all(point.loss + point.error <= budget for point in curve[number:])
+        assert all(max(point.loss, 0) + norm.ppf(0.9) * point.error <= budget + 1e-12 for point in curve[number:])
         np.testing.assert_array_equal(cascade.cuts_, cascade.all_cuts_[number])
         costs.append(curve[number].cost)
     assert (np.diff(costs) <= 0).all()
