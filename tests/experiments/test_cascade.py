@@ -21,7 +21,7 @@ def report():
 
 def test_points_are_measured(report):
     concept = next(iter(cascade.generated_concepts(2, 2400, 20)))
-    ranker = RankBoost(12, "feature").fit(concept.train.X, concept.train.y).truncated(3)
+    ranker = RankBoost(12, "feature").fit(*concept.train).truncated(3)
     scores = ranker.predict(concept.test())
     point = report.curves["RankBoost"]["concept 1"][2]
     assert point.quality == pytest.approx(evaluate(concept.y, scores, None, list(cascade.DEPTHS)))

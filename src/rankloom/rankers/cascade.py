@@ -22,7 +22,7 @@ from rankloom.groups import check_number, preferences
 from rankloom.rankers._canonical import hold_out, subset
 from rankloom.rankers._cascade_rows import HeldRows
 from rankloom.rankers._out_of_fold import Part, SeenRows
-from rankloom.rankers.base import ANY_SIZE, AdditiveRanker, Problem, Ranker, warn_nothing_to_learn
+from rankloom.rankers.base import ANY_SIZE, AdditiveRanker, Problem, Ranker, refuse_unknown, warn_nothing_to_learn
 from rankloom.rankers.boost import RankBoost
 
 # Up to so many rows, so many halvings judge a fitted ranker: five show so little of how much halves differ that the
@@ -102,8 +102,8 @@ class SoftCascade(Ranker):
     >>> from rankloom.rankers import RankBoost
     >>> data = make_weak_models(9000, random_state=0)
     >>> train, held, test = (data.take(slice(k, None, 3)) for k in range(3))
-    >>> full = RankBoost(60, "feature", alpha="closed").fit(train.X, train.y)
-    >>> cascade = SoftCascade(full, budget=0.02).fit(held.X, held.y)
+    >>> full = RankBoost(60, "feature", alpha="closed").fit(*train)
+    >>> cascade = SoftCascade(full, budget=0.02).fit(*held)
     >>> lazy = Features(test.X)
     >>> scores = cascade.predict(lazy)
     >>> lazy.n_evaluations < 0.5 * len(test) * len(full.used_features)
@@ -138,7 +138,7 @@ class SoftCascade(Ranker):
         """That of the ranker."""
         return self.ranker.feature_range if isinstance(self.ranker, Ranker) else ANY_SIZE
 
-    def fit(self, X: ArrayLike, y: ArrayLike, qid: Any = None) -> Self:  # type: ignore[override]
+    def fit(self, X: ArrayLike, y: ArrayLike, qid: Any = None, **unknown: Any) -> Self:
         """Place the cut-offs by graded rows that the ranker was not fitted on.
 
         Parameters
@@ -146,6 +146,7 @@ class SoftCascade(Ranker):
         X : array of shape (n_rows, n_features), or `Features`, whose costs are then known.
         y, qid : as for `Ranker.fit`.
         """
+        refuse_unknown("fit", unknown)
         self._features = X if isinstance(X, Features) else None
         try:
             return super().fit(X, y, qid)

@@ -362,8 +362,8 @@ def run(
     asked: dict[str, list[FloatArray]] = {}
     for number, concept in enumerate(concepts):
         progress(concept.name)
-        full = RankBoost(n_rounds, "feature").fit(concept.train.X, concept.train.y)
-        imbalanced = ImbalancedRankBoost(n_rounds, _LAM).fit(concept.train.X, concept.train.y)
+        full = RankBoost(n_rounds, "feature").fit(*concept.train)
+        imbalanced = ImbalancedRankBoost(n_rounds, _LAM).fit(*concept.train)
         cascade = _soft(concept, full, n_rounds)
         curves = {
             "RankBoost": [_point(concept, full.truncated(rounds)) for rounds in _up_to(len(full.alphas_))],
@@ -394,7 +394,7 @@ def promise(
     points = []
     for concept in concepts:
         progress(concept.name)
-        full = RankBoost(n_rounds, "feature").fit(concept.train.X, concept.train.y)
+        full = RankBoost(n_rounds, "feature").fit(*concept.train)
         points.append((_point(concept, full), _point(concept, _soft(concept, full, n_rounds))))
     return Promise.of(points)
 
@@ -402,8 +402,8 @@ def promise(
 def _soft(concept: ConceptOutputs, full: RankBoost, n_rounds: int) -> SoftCascade:
     """The soft cascade over the boosted ranker, within `BUDGET`: placed on rows apart, or else cross-validated."""
     if concept.held is not None:
-        return SoftCascade(full, BUDGET).fit(concept.held.X, concept.held.y)
-    return SoftCascade(RankBoost(n_rounds, "feature"), BUDGET).fit(concept.train.X, concept.train.y)
+        return SoftCascade(full, BUDGET).fit(*concept.held)
+    return SoftCascade(RankBoost(n_rounds, "feature"), BUDGET).fit(*concept.train)
 
 
 def _up_to(n_rounds: int) -> list[int]:
@@ -440,6 +440,6 @@ def _compare_regularizers(report: CascadeReport, concept: ConceptOutputs, n_roun
     for regularizer in ("squared", "exponential", "gap"):
         for lam in (0.001, 0.01, 0.1):
             ranker = ImbalancedRankBoost(n_rounds, lam, regularizer=regularizer)
-            ranker.fit(concept.train.X, concept.train.y)
+            ranker.fit(*concept.train)
             curve = [_point(concept, ranker.truncated(rounds)) for rounds in _up_to(len(ranker.alphas_))]
             report.regularizers.setdefault(f"{regularizer}, λ = {lam:g}", {})[concept.name] = curve
