@@ -108,8 +108,8 @@ def top(y: np.ndarray, scores: np.ndarray) -> float:
 def fewer_evaluations() -> list[Bar]:
     saved, lost, reached, gained = [], [], [], []
     for concept in generated_concepts(12, work=False):
-        full = RankBoost(100, "feature").fit(concept.train.X, concept.train.y)
-        cascade = SoftCascade(full, budget=0.02).fit(concept.held.X, concept.held.y)
+        full = RankBoost(100, "feature").fit(*concept.train)
+        cascade = SoftCascade(full, budget=0.02).fit(*concept.held)
         lazy = concept.test()
         scores = cascade.predict(lazy)
         saved.append(len(lazy) * len(full.used_features) / lazy.n_evaluations)
@@ -142,7 +142,7 @@ def choose_imbalanced(train, held, target: float) -> ImbalancedRankBoost:
     """The cheapest start of an Imbalanced RankBoost that reaches a quality on held-out rows; the best if none does."""
     found = []
     for lam in (0.001, 0.003, 0.01, 0.03, 0.1):
-        ranker = ImbalancedRankBoost(100, lam).fit(train.X, train.y)
+        ranker = ImbalancedRankBoost(100, lam).fit(*train)
         for rounds in (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 60, 100):
             short = ranker.truncated(rounds)
             lazy = Features(held.X)
@@ -154,8 +154,8 @@ def choose_imbalanced(train, held, target: float) -> ImbalancedRankBoost:
 def wall_time() -> list[Bar]:
     ratios, lost = [], []
     for concept in generated_concepts(5):
-        full = RankBoost(100, "feature").fit(concept.train.X, concept.train.y)
-        cascade = SoftCascade(full, budget=0.02).fit(concept.held.X, concept.held.y)
+        full = RankBoost(100, "feature").fit(*concept.train)
+        cascade = SoftCascade(full, budget=0.02).fit(*concept.held)
         fast, slow = seconds(
             lambda cascade=cascade, concept=concept: cascade.predict(concept.test()),
             lambda full=full, concept=concept: full.predict(concept.test()),

@@ -115,11 +115,14 @@ def signatures():
 def difference(function: object, text: str) -> str:
     """How documented parameters differ from the real ones; empty if they do not.
 
-    A default that is shown as `...` may be any, and `...` at the end stands for further parameters.
+    A default that is shown as `...` may be any, and `...` at the end stands for further parameters. What collects
+    unknown parameters in order to refuse them is none.
     """
     given, cut = re.subn(r"(, |^)\.\.\.$", "", text)
     wanted = inspect.signature(eval(f"lambda {given}: 0", {"Filters": rankloom.Filters})).parameters.values()
-    real = [actual for actual in inspect.signature(function).parameters.values() if actual.name != "self"]
+    real = [
+        actual for actual in inspect.signature(function).parameters.values() if actual.name not in ("self", "unknown")
+    ]
     for shown, actual in zip(wanted, real, strict=False):
         free = shown.default is ... or repr(actual.default) == "<factory>"
         if (shown.name, shown.kind) != (actual.name, actual.kind) or not (free or shown.default == actual.default):

@@ -16,6 +16,7 @@ from rankloom.groups import (
     group_rows,
     preference_pairs,
     preferences,
+    qid_from_group_sizes,
 )
 from rankloom.rankers._feature_size import check_largest, check_least
 
@@ -329,3 +330,20 @@ def test_features_below_a_limit_name_the_column():
         check_least(rows, 1e-100, "it")
     check_least(rows[:, :2], 1e-100, "it")  # zeros, and small values beside ordinary ones, are fine
     check_least(rows, 0.0, "it")
+
+
+def test_qid_of_group_sizes():
+    sizes = [2, 0, 3]
+    assert qid_from_group_sizes(sizes).tolist() == [0, 0, 2, 2, 2]
+    assert [len(rows) for rows in group_rows(qid_from_group_sizes(sizes), 5)] == [2, 3]
+    assert qid_from_group_sizes([]).tolist() == []
+    for bad in ([1.5, 2.0], [-1, 3], [[1, 2]], ["a"], 3):
+        with pytest.raises(ValueError, match="one whole number per query"):
+            qid_from_group_sizes(bad)
+
+
+def test_group_sizes_in_place_of_qid_are_noticed():
+    with pytest.raises(ValueError, match=r"2 values but there are 5 rows.*qid_from_group_sizes\(sizes\)"):
+        group_rows([2, 3], 5)
+    with pytest.raises(ValueError, match=r"give one qid per row$"):
+        group_rows(["a", "b"], 5)

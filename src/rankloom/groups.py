@@ -34,6 +34,20 @@ class Groups:
         return (self.order[a:b] for a, b in zip(self.starts[:-1], self.starts[1:], strict=True))
 
 
+def qid_from_group_sizes(sizes: ArrayLike) -> IntArray:
+    """Return the query of each row, 0, 1, 2 ..., from the number of rows of each query.
+
+    Those are the `group` of LightGBM and XGBoost; the rows of a query follow each other.
+
+    >>> qid_from_group_sizes([2, 3]).tolist()
+    [0, 0, 1, 1, 1]
+    """
+    counts = np.asarray(sizes)
+    if counts.ndim != 1 or (counts.size and counts.dtype.kind not in "iu") or (counts < 0).any():
+        raise ValueError("group sizes must be one whole number per query, not negative")
+    return np.repeat(np.arange(len(counts)), counts.astype(np.int64))
+
+
 def group_rows(qid: Any, n_rows: int) -> Groups:
     """Group rows by query; `qid=None` makes all rows one query.
 
@@ -48,13 +62,20 @@ def group_rows(qid: Any, n_rows: int) -> Groups:
         if not hasattr(qid, "__len__") or getattr(qid, "ndim", 1) == 0:
             raise ValueError(f"qid must be a sequence with one value a row, got {type(qid).__name__}")
         if len(qid) != n_rows:
-            raise ValueError(f"qid has {len(qid)} values but there are {n_rows} rows; give one qid a row")
+            cure = "; these are group sizes: pass qid_from_group_sizes(sizes)" if _add_up_to(qid, n_rows) else ""
+            raise ValueError(f"qid has {len(qid)} values but there are {n_rows} rows; give one qid per row{cure}")
         codes, keys = _encode(qid)
     counts = np.bincount(codes, minlength=len(keys))
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     in_order = n_rows == 0 or bool((codes[1:] >= codes[:-1]).all())
     order = np.arange(n_rows, dtype=np.int64) if in_order else np.argsort(codes, kind="stable").astype(np.int64)
     return Groups(keys, codes, order, starts)
+
+
+def _add_up_to(sizes: Any, n_rows: int) -> bool:
+    """Whether these are numbers of rows of queries that have so many rows together."""
+    counts = np.asarray(sizes)
+    return counts.ndim == 1 and counts.dtype.kind in "iu" and int(counts.sum()) == n_rows
 
 
 def _encode(qid: Any) -> tuple[IntArray, Sequence[Hashable]]:

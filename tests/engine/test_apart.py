@@ -10,7 +10,7 @@ import pytest
 from rankloom.collection.query import Example, Query
 from rankloom.engine import Engine, SearchOptions
 from rankloom.engine.apart import RowQuestion, best_of, merged
-from rankloom.experts import FOUR, EncodedExample
+from rankloom.experts import EncodedExample
 from rankloom.experts.compact import CompactVectors
 from rankloom.experts.distances import DISTANCES
 from tests.archives import like
@@ -30,7 +30,7 @@ def _question(stored, weights, *, fused, through_distances):
     examples = [
         EncodedExample({name: vectors[row] for name, vectors in stored.items()}, w) for row, w in enumerate(weights)
     ]
-    names = [f"{name}.{distance}" for name in stored for distance in FOUR]
+    names = [f"{name}.{distance}" for name in stored for distance in DISTANCES]
     rng = np.random.default_rng(5)
     scales = {name: {distance: float(rng.random() + 0.5) for distance in DISTANCES} for name in stored}
     return RowQuestion(

@@ -7,11 +7,12 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 
 from rankloom.collection import Collection, Mark, index
 from rankloom.collection.query import Example, Filters, Query
 from rankloom.engine import TEXT, Engine, SearchOptions
-from rankloom.experts import FOUR
+from rankloom.experts.distances import DISTANCES
 from tests.archives import COLORS, alike, picture
 from tests.shell import invoke
 
@@ -58,11 +59,30 @@ def test_scores_are_the_weighted_sum_of_the_experts(engine):
     query = Query("red", (Example(item=3),))
     dense = np.asarray(engine.features(query))
     names = engine.features(query).names
-    assert names[:4] == [f"color_correlogram.{distance}" for distance in FOUR]
+    assert names[:4] == [f"color_correlogram.{distance}" for distance in DISTANCES]
     weights = np.array([engine.weights.get(name, 0.0) for name in names])
     np.testing.assert_allclose(engine.scores(query), dense @ weights, rtol=1e-5)  # one pass in float32
     assert dense.min() >= 0
     assert dense.max() <= 1
+
+
+def test_a_registered_distance_takes_part_in_search(original, monkeypatch):
+    monkeypatch.setitem(DISTANCES, "canberra", lambda query, rows: cdist(query[None], rows, "canberra")[0])
+    engine = alike(original)
+    one, two = Query(examples=(Example(item=3),)), Query(examples=(Example(item=3), Example(item=30)))
+    place = engine.features(one).names.index("hsv_histogram.canberra")
+    vectors = engine.collection.vectors("hsv_histogram")[:].astype(float)
+    pairs = cdist(vectors, vectors, "canberra")
+    scale = np.median(pairs[np.triu_indices(len(pairs), 1)])
+    np.testing.assert_allclose(engine.features(one).column(place), np.exp(-pairs[2] / scale), rtol=1e-5)
+    for query in (one, two):  # in one pass, and expert by expert
+        dense, names = np.asarray(engine.features(query)), engine.features(query).names
+        weights = np.array([engine.weights.get(name, 0.0) for name in names])
+        assert weights[place] > 0
+        np.testing.assert_allclose(engine.scores(query), dense @ weights, rtol=1e-5)
+        top = engine.search(query, 3, SearchOptions(diffusion=False, explain=True))[0]
+        assert top.why.by_name()["hsv_histogram.canberra"] > 0
+        assert sum(top.why.by_name().values()) == pytest.approx(top.score, rel=1e-5)
 
 
 @pytest.mark.parametrize("diffusion", [True, False])

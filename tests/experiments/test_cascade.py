@@ -20,7 +20,7 @@ def report():
 
 def test_points_are_measured(report):
     concept = next(iter(cascade.generated_concepts(2, 2400, 20)))
-    ranker = RankBoost(12, "feature").fit(concept.train.X, concept.train.y).truncated(3)
+    ranker = RankBoost(12, "feature").fit(*concept.train).truncated(3)
     scores = ranker.predict(concept.test())
     point = report.curves["RankBoost"]["concept 1"][2]
     assert point.quality == pytest.approx(evaluate(concept.y, scores, None, list(cascade.DEPTHS)))
@@ -66,13 +66,49 @@ def test_one_margin_for_all_is_judged_by_the_mean():
     assert report.together(loss=0.2) == pytest.approx(30 / 12)
 
 
+def reported(**curves):
+    """A report of known curves: those of each method by concept, as pairs of cost and quality."""
+    return cascade.CascadeReport(
+        {
+            method.replace("_", " "): {
+                concept: [cascade.Point(cost, cost, {"AP": value, "AP@100": value}) for cost, value in points]
+                for concept, points in by_concept.items()
+            }
+            for method, by_concept in curves.items()
+        }
+    )
+
+
 def test_gain_is_that_at_an_equal_cost():
-    curves = {"RankBoost": ((1.0, 0.1), (5.0, 0.5)), "Imbalanced RankBoost": ((1.0, 0.1), (3.0, 0.36))}
-    report = cascade.CascadeReport(
-        {name: {"a": [cascade.Point(cost, cost, {"AP": value}) for cost, value in curve]}
-         for name, curve in curves.items()}
-    )  # fmt: skip
-    assert report.gain("AP") == pytest.approx(0.2, abs=0.01)  # RankBoost has .3 there
+    report = reported(RankBoost={"a": [(1, 0.1), (5, 0.5)]}, Imbalanced_RankBoost={"a": [(1, 0.1), (3, 0.36)]})
+    assert report.gain("AP").share == pytest.approx(0.2)  # RankBoost has .3 there
+
+
+# The first concept stops at 2 evaluations an item, the second at 8; both are a tenth better there.
+SHORT_AND_LONG = {
+    "RankBoost": {"short": [(1, 0.1), (2, 0.2), (8, 0.8)], "long": [(1, 0.1), (8, 0.8)]},
+    "Imbalanced_RankBoost": {"short": [(1, 0.1), (2, 0.22)], "long": [(1, 0.1), (8, 0.88)]},
+    "soft_cascade": {"short": [(1, 0.1), (2, 0.25), (8, 0.9)], "long": [(1, 0.1), (8, 0.9)]},
+}
+
+
+def test_each_concept_is_compared_at_its_own_last_cost():
+    report = reported(**SHORT_AND_LONG)
+    gain = report.gain("AP")
+    assert (gain.ours, gain.other) == pytest.approx((0.55, 0.5))
+    assert gain.share == pytest.approx(0.1)
+    assert gain.p == 0.5  # of the four sign flips of two differences, two are as far from 0
+    beyond = report.beyond_plateau()
+    assert (beyond.ours, beyond.other) == pytest.approx((0.55, 0.575))
+    assert report.last_cost() == 5.0
+
+
+def test_a_ranker_that_costs_no_more_is_not_compared_with_one_that_does():
+    assert (
+        cascade._not_worse(reported(**SHORT_AND_LONG), 3.0) == 1.0
+    )  # at 3 evaluations RankBoost has .3, at 2 it has .2
+    worse = SHORT_AND_LONG | {"Imbalanced_RankBoost": {"short": [(1, 0.1), (2, 0.19)], "long": [(1, 0.1), (8, 0.88)]}}
+    assert cascade._not_worse(reported(**worse), 3.0) == 0.5
 
 
 def test_command(tmp_path, monkeypatch):

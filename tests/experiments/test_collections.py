@@ -16,7 +16,6 @@ from rankloom.engine.neighbors import RESOLUTION
 from rankloom.evaluation.metrics import evaluate
 from rankloom.experiments import STRATEGIES, LabeledCollection, evaluate_collection, learned_weights, simulate_users
 from rankloom.experiments.labeled import average_precision
-from rankloom.experts import FOUR
 from rankloom.experts.compact import CompactVectors
 from rankloom.experts.distances import DISTANCES
 from rankloom.rankers import RankingLogisticRegression, make_ranker
@@ -53,7 +52,7 @@ def phi(data):
     columns = []
     for stored in data.vectors.values():
         rows = stored[:].astype(np.float64)
-        for name in FOUR:
+        for name in DISTANCES:
             distances = np.stack([DISTANCES[name](row, rows) for row in rows])
             columns.append(np.exp(-distances / np.median(distances[~np.eye(N, dtype=bool)])))
     return np.stack(columns, axis=2)

@@ -12,6 +12,7 @@ import pytest
 from llvmlite.binding import get_host_cpu_features
 from scipy.spatial.distance import cdist
 
+import rankloom.experts.distances
 import rankloom.experts.threads
 from rankloom.experts import (
     EncodedExample,
@@ -32,6 +33,8 @@ from rankloom.experts.distances import (
     add_similarities_of,
     all_distances,
     all_distances_of,
+    distances_between,
+    intersection,
 )
 
 
@@ -49,9 +52,7 @@ def test_fused_against_formulas_and_scipy(d, negative):
     query = stored[5] + 0.25
     found = all_distances(query, stored)
     exact = stored[:].astype(np.float64)
-    for place, (name, function) in enumerate(DISTANCES.items()):
-        if name == "intersection" and negative:
-            continue  # made for histograms
+    for place, function in enumerate(DISTANCES.values()):
         np.testing.assert_allclose(found[:, place], function(query.astype(float), exact), rtol=2e-5, atol=2e-5)
     np.testing.assert_allclose(found[:, 0], cdist(query[None], exact, "cityblock")[0], rtol=2e-5, atol=2e-5)
     np.testing.assert_allclose(found[:, 1], cdist(query[None], exact, "euclidean")[0], rtol=2e-5, atol=2e-5)
@@ -67,21 +68,22 @@ def test_numpy_computes_what_compiled_loops_do(d, negative):
     query = stored[5] + 0.25
     everything, some = np.empty(0, np.int64), np.array([7, 3, 3, 0])
     for wanted, n_rows in ((everything, len(stored)), (some, len(some))):
-        for n in (4, 5):
+        for n in (4, 5):  # a fifth is left for a distance that the loops do not compute
             found, expected = (np.zeros((n_rows, n), np.float32) for _ in range(2))
             _plain.fused(stored.rows, wanted, wanted is everything, query, found, 1, n_rows)
             _kernels.fused(stored.rows, wanted, wanted is everything, query, expected, 1, n_rows)
             np.testing.assert_allclose(found, expected, rtol=2e-5, atol=2e-5)
+            assert not found[:, 4:].any()
     queries, ends = np.array([2, -1, 9]), np.array([0, 2, 3, 4])
-    found, expected = (np.zeros((4, 5), np.float32) for _ in range(2))
+    found, expected = (np.zeros((4, 4), np.float32) for _ in range(2))
     _plain.fused_between(stored.rows, queries, some, ends, found)
     _kernels.fused_between(stored.rows, queries, some, ends, expected)
     np.testing.assert_allclose(found, expected, rtol=2e-5, atol=2e-5)
 
 
-@pytest.mark.parametrize("weights", [(0.5, 0.0, -1.0, 2.0, 0.25), (0.5, 0.0, -1.0, 0.0, 0.25)])
+@pytest.mark.parametrize("weights", [(0.5, 0.0, -1.0, 2.0), (0.5, 0.0, -1.0, 0.0)])
 def test_numpy_weighs_what_compiled_loops_do(weights):
-    stored, scales = rows(), np.array([5.0, 1.5, 0.4, 3.0, 0.6], np.float32)
+    stored, scales = rows(), np.array([5.0, 1.5, 0.4, 3.0], np.float32)
     numbers = np.array(weights, np.float32), scales
     queries = np.stack([stored[5], stored[9] + np.float32(0.1)])
     found, expected = (np.ones((2, len(stored)), np.float32) for _ in range(2))
@@ -155,9 +157,9 @@ def test_between_stored_rows_all_distances_are_symmetric_to_the_last_bit(d, nega
     stored = rows(40, d, negative=negative)
     found = np.array([all_distances(row, stored) for row in stored[:]])
     np.testing.assert_array_equal(found, found.transpose(1, 0, 2))
-    scales = np.full(5, 0.7, np.float32)
-    # With all distances, without the last, and without those that divide.
-    for weights in ([0.2, 0.3, 0.1, 0.3, 0.1], [0.2, 0.3, 0.1, 0.4, 0.0], [0.2, 0.3, 0.1, 0.0, 0.0]):
+    scales = np.full(4, 0.7, np.float32)
+    # With all distances, and without the one that divides.
+    for weights in ([0.2, 0.3, 0.1, 0.4], [0.2, 0.3, 0.1, 0.0]):
         total = np.zeros((40, 40), np.float32)
         for sums, row in zip(total, stored[:], strict=True):
             add_similarities(sums, Weighted(row, stored, np.array(weights, np.float32), scales))
@@ -166,9 +168,26 @@ def test_between_stored_rows_all_distances_are_symmetric_to_the_last_bit(d, nega
         np.testing.assert_allclose(total, expected, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("weights", [[0.2, 0.3, 0.1, 0.3, 0.1], [0.2, 0.3, 0.1, 0.4, 0.0], [0.2, 0.3, 0.1, 0.0, 0.0]])
+@pytest.mark.parametrize("loops", [_kernels, _plain], ids=["compiled", "numpy"])
+@pytest.mark.parametrize("d", [3, 37, 64, 257])
+def test_distances_between_stored_rows_of_very_different_sizes_are_symmetric(d, loops):
+    rng = np.random.default_rng(d)
+    values = rng.random((60, d)) * (rng.random((60, d)) < 0.7) * 10.0 ** rng.integers(-7, 5, size=(60, 1))
+    values[5:20] *= 10.0 ** rng.integers(-6, 1, size=(15, d))
+    stored = CompactVectors.of(values)
+    found = np.empty((60, 60, 4), np.float32)
+    for row, out in zip(stored[:], found, strict=True):
+        loops.fused(stored.rows, np.empty(0, np.int64), True, row, out, 0, 60)
+    np.testing.assert_array_equal(found, found.transpose(1, 0, 2))
+    exact = stored[:].astype(float)
+    expected = np.array([DISTANCES["chi2"](row, exact) for row in exact])
+    # Of components that are both smaller than LITTLE, each may lose as much.
+    np.testing.assert_allclose(found[:, :, 3], expected, rtol=2e-5, atol=d * _plain.LITTLE)
+
+
+@pytest.mark.parametrize("weights", [[0.2, 0.3, 0.1, 0.4], [0.2, 0.3, 0.1, 0.0]])
 def test_several_queries_at_once_and_some_rows_give_the_same_bits(weights):
-    numbers = np.array(weights, np.float32), np.full(5, 0.7, np.float32)
+    numbers = np.array(weights, np.float32), np.full(4, 0.7, np.float32)
     described = [rows(300, d) for d in (5, 96)]
     expected = np.zeros((4, 300), np.float32)
     for number, row in enumerate((7, 299, 0, 150)):
@@ -184,18 +203,18 @@ def test_several_queries_at_once_and_some_rows_give_the_same_bits(weights):
 
 
 def test_similarities_of_known_distances_are_exact():
-    distances = np.zeros((1000, 5), np.float32)
+    distances = np.zeros((1000, 4), np.float32)
     distances[:, 1] = np.linspace(0.0, 60.0, 1000)
     distances[-1, 1] = np.nan  # a damaged vector must show
     total = np.zeros(1000, np.float32)
-    add_similarities_of(total, distances, np.array([0, 2, 0, 0, 0], np.float32), np.full(5, 0.7, np.float32))
+    add_similarities_of(total, distances, np.array([0, 2, 0, 0], np.float32), np.full(4, 0.7, np.float32))
     np.testing.assert_allclose(total, 2.0 * np.exp(-distances[:, 1].astype(float) / 0.7), rtol=1e-5, atol=1e-35)
 
 
 def test_several_descriptors_at_once_and_several_threads_at_once_give_the_same_bits(monkeypatch):
     monkeypatch.setattr(rankloom.experts.threads, "_WORTH_THREADS", 1)
     described = [(rows(9, d, 1)[0], rows(200, d)) for d in (5, 96, 33)]
-    numbers = np.array([0.2, 0.3, 0.1, 0.3, 0.1], np.float32), np.full(5, 0.7, np.float32)
+    numbers = np.array([0.2, 0.3, 0.1, 0.4], np.float32), np.full(4, 0.7, np.float32)
 
     def computed(_):
         total = np.zeros(200, np.float32)
@@ -281,7 +300,7 @@ def test_columns_are_lazy_and_share_a_pass():
 
 def test_rows_of_many_queries_are_the_bits_of_their_matrices():
     _, stored, scales = features([])
-    experts = experts_of(["b", "a"], ("l2", "chi2", "intersection", "cosine"))
+    experts = experts_of(["b", "a"], ("l2", "chi2", "l1", "cosine"))
     unrounded = {"a": np.full(9, 0.3), "b": np.full(5, 0.2)}
     queries = [
         [EncodedExample(StoredVectors(stored, 4))],
@@ -299,3 +318,83 @@ def test_rows_of_many_queries_are_the_bits_of_their_matrices():
     assert expected.any(axis=1).tolist() == [True] * 3 + [False] + [True] * 6
     alone = expert_rows(experts, stored, scales, queries[:1], wanted[:1])
     np.testing.assert_array_equal(alone, dense[:3])
+
+
+def canberra(query, rows):
+    total = np.abs(query) + np.abs(rows)
+    return np.divide(np.abs(query - rows), total, out=np.zeros_like(total), where=total > 0).sum(axis=1)
+
+
+@pytest.fixture(params=["last", "first"])
+def registered(request, monkeypatch):
+    """Two more distances than the loops know, at the end of the registry or at its beginning."""
+    known = dict(DISTANCES)
+    more = {"canberra": canberra, "intersection": intersection}
+    monkeypatch.setattr(rankloom.experts.distances, "_BLOCK", 100)  # rows are read in several blocks
+    for name in known:
+        monkeypatch.delitem(DISTANCES, name)
+    for name, function in (known | more if request.param == "last" else more | known).items():
+        monkeypatch.setitem(DISTANCES, name, function)
+    return list(DISTANCES).index("canberra")
+
+
+def exact_distances(query, exact):
+    """All registered distances by scipy and by the definition of the intersection."""
+    kinds = {"l1": "cityblock", "l2": "euclidean", "canberra": "canberra"}
+    found = {name: cdist(query[None], exact, kind)[0] for name, kind in kinds.items()}
+    shared = np.array([min(query.sum(), row.sum()) and np.minimum(query, row).sum() for row in exact])
+    found["intersection"] = 1 - shared / np.maximum(exact.sum(axis=1), query.sum())
+    return found
+
+
+def test_a_registered_distance_is_computed_in_all_ways(registered):
+    stored, some = rows(60, 37), np.array([7, 3, 3, 0])
+    query = stored[5] + np.float32(0.25)
+    exact = stored[:].astype(float)
+    whole = all_distances(query, stored)
+    assert whole.shape == (60, 6)
+    for name, expected in exact_distances(query.astype(float), exact).items():
+        np.testing.assert_allclose(whole[:, list(DISTANCES).index(name)], expected, rtol=2e-5, atol=2e-5)
+    np.testing.assert_array_equal(all_distances(query, stored, some), whole[some])
+    between = distances_between(stored, np.array([2, -1, 9]), some, np.array([0, 2, 3, 4]))
+    np.testing.assert_array_equal(between[:2], all_distances(stored[2], stored)[[7, 3]])
+    np.testing.assert_array_equal(between[3], all_distances(stored[9], stored)[0])
+
+
+def test_a_registered_distance_adds_to_similarities(registered):
+    stored, some = rows(60, 37), np.array([7, 3, 3, 0])
+    weights, scales = np.array([0.5, 0.25, 0.0, 2.0, -1.0, 0.1], np.float32), np.arange(1, 7, dtype=np.float32)
+    queries = np.stack([stored[5], stored[9]])
+    distances = np.stack([all_distances(query, stored) for query in queries]).astype(float)
+    expected = np.exp(-distances / scales) @ weights.astype(float)
+    total = np.ones((2, 60), np.float32)
+    add_similarities(total, Weighted(queries, stored, weights, scales))
+    np.testing.assert_allclose(total, 1 + expected, rtol=1e-4, atol=1e-5)
+    part = np.ones((2, 4), np.float32)
+    add_similarities(part, Weighted(queries, stored, weights, scales), rows=some)
+    np.testing.assert_array_equal(part, total[:, some])
+    known = np.zeros(60, np.float32)
+    add_similarities_of(known, distances[0].astype(np.float32), weights, scales)
+    np.testing.assert_allclose(known, expected[0], rtol=1e-4, atol=1e-5)
+
+
+def test_a_registered_distance_makes_experts(registered):
+    query = {"a": np.full(9, 0.3), "b": np.full(5, 0.2)}
+    lazy, stored, scales = features([EncodedExample(query)])
+    names = [expert.name for expert in experts_of(["a", "b"])]
+    assert lazy.names == names
+    assert len(names) == 12
+    for descriptor, vector in query.items():
+        exact = stored[descriptor][:].astype(float)
+        pairs = cdist(exact, exact, "canberra")
+        assert scales[descriptor]["canberra"] == pytest.approx(np.median(pairs[np.triu_indices(50, 1)]), rel=1e-5)
+        expected = np.exp(-cdist(vector[None], exact, "canberra")[0] / scales[descriptor]["canberra"])
+        place = names.index(f"{descriptor}.canberra")
+        np.testing.assert_allclose(lazy.column(place), expected, rtol=1e-5)
+        np.testing.assert_allclose(
+            expert_rows(experts_of(["a", "b"]), stored, scales, [[EncodedExample(query)]], [np.array([4, 9])])[
+                :, place
+            ],
+            expected[[4, 9]],
+            rtol=1e-5,
+        )

@@ -5,7 +5,7 @@ import pytest
 import sklearn
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -169,3 +169,24 @@ def test_score_without_qid_after_many_queries_raises():
     assert ranker.score(X, Y, QID, metric="AP") == evaluate(Y, ranker.predict(X), QID, "AP")["AP"]
     one = RankingLogisticRegression().fit(X, Y)
     assert one.score(X, Y) == evaluate(Y, one.predict(X), None, "nDCG@10")["nDCG@10"]
+
+
+def test_groups_of_scikit_learn_do_not_reach_fit_and_a_warning_says_so():
+    """The documented way gives the results of every query; groups= makes all rows of a fold one query."""
+    data = make_ranking(60, 15, 4, n_informative=3, random_state=4)
+    ranker, splitter = RankingLogisticRegression(), QueryKFold(3)
+    with sklearn.config_context(enable_metadata_routing=True):
+        right = cross_val_score(ranker, data.X, data.y, cv=splitter, params={"qid": data.qid})
+        search = GridSearchCV(ranker, {"nu": [1.0]}, cv=splitter).fit(data.X, data.y, qid=data.qid)
+    expected = []
+    for train, test in splitter.split(data.X, qid=data.qid):
+        fitted = ranker.fit(data.X[train], data.y[train], qid=data.qid[train])
+        values = evaluate(data.y[test], fitted.predict(data.X[test]), data.qid[test], "nDCG@10")
+        expected.append(values["nDCG@10"])
+    np.testing.assert_allclose(right, expected, rtol=1e-12)
+    assert search.best_score_ == pytest.approx(np.mean(expected))
+    with pytest.warns(UserWarning, match="fit without qid treats all 600 rows as one query"):
+        wrong = cross_val_score(ranker, data.X, data.y, groups=data.qid, cv=GroupKFold(3))
+    assert not np.allclose(wrong, right, atol=0.01)
+    with pytest.warns(UserWarning, match=r"fit without qid .* groups= does not reach fit"):
+        GridSearchCV(ranker, {"nu": [1.0]}, cv=GroupKFold(3)).fit(data.X, data.y, groups=data.qid)

@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from rankloom import Features
+from rankloom import Features, RankingData
 from rankloom.datasets import make_ranking, make_weak_models
 from rankloom.evaluation.metrics import evaluate, evaluate_queries
 from rankloom.groups import group_rows
@@ -49,8 +49,8 @@ def thirds(n=3000, models=30, seed=0):
 def fitted(request):
     """A full ranker, its cascade, and rows that neither has seen."""
     train, held, test = thirds()
-    full = FULL[request.param]().fit(train.X, train.y)
-    return full, SoftCascade(full, budget=0.05).fit(held.X, held.y), held, test
+    full = FULL[request.param]().fit(*train)
+    return full, SoftCascade(full, budget=0.05).fit(*held), held, test
 
 
 def use(cascade, cuts):
@@ -140,8 +140,8 @@ def test_the_order_is_that_of_variance_per_cost(seed):
 def test_cheap_experts_are_asked_first(kind):
     train, held, test = thirds(seed=1)
     costs = np.where(np.arange(30) % 2 == 0, 1.0, 1e6)
-    full = FULL[kind]().fit(train.X, train.y)
-    cascade = SoftCascade(full, budget=0.05, costs=costs).fit(held.X, held.y)
+    full = FULL[kind]().fit(*train)
+    cascade = SoftCascade(full, budget=0.05, costs=costs).fit(*held)
     dear = costs[cascade.order_] > 1
     assert not dear[: len(dear) // 3].any()  # weights of both signs: a cheap expert may settle nothing
     assert kind == "linear" or (np.diff(dear.astype(int)) >= 0).all()
@@ -162,7 +162,7 @@ def test_cheap_experts_are_asked_first_also_if_no_expert_settles_anything():
 
 def test_costs_are_those_that_features_state_or_measure(monkeypatch):
     train, held, _ = thirds(900, 6)
-    full = RankingLogisticRegression().fit(train.X, train.y)
+    full = RankingLogisticRegression().fit(*train)
     stated = Features(held.X, costs=[5.0, 1.0, 1.0, 1.0, 1.0, 7.0])
     cascade = SoftCascade(full).fit(stated, held.y)
     np.testing.assert_array_equal(cascade.costs_, stated.cell_costs()[cascade.order_])
@@ -194,8 +194,8 @@ def test_it_keeps_its_promise_on_rows_it_has_not_seen(kind):
     losses, shares, promised = [], [], []
     for seed in range(12):
         train, held, test = thirds(9000, 60, seed)
-        full = FULL[kind]().fit(train.X, train.y)
-        cascade = SoftCascade(full, budget=0.02).fit(held.X, held.y)
+        full = FULL[kind]().fit(*train)
+        cascade = SoftCascade(full, budget=0.02).fit(*held)
         point = cascade.curve_[cascade.chosen_]
         lazy = Features(test.X)
         losses.append(1 - ap(test.y, cascade.predict(lazy)) / ap(test.y, full.predict(test.X)))
@@ -209,13 +209,52 @@ def test_it_keeps_its_promise_on_rows_it_has_not_seen(kind):
     assert abs(np.mean(shares) - np.mean(promised)) < 0.06
 
 
+def drawn(seed, n_lists=5):
+    """Rows to fit, rows to place cut-offs by, and lists to test: 4,000 items each, 3% of them relevant, 120 features.
+
+    A few features tell much, two of five nothing, and those of a descriptor share noise.
+    """
+    random, n = np.random.default_rng(seed), 4000 * (2 + n_lists)
+    y = (random.random(n) < 0.03).astype(float)
+    shift = random.exponential(0.25, 120) * (random.random(120) < 0.6)
+    X = random.normal(size=(n, 120)) + y[:, None] * shift + 0.7 * random.normal(size=(n, 12))[:, np.arange(120) // 10]
+    return [RankingData(X[a : a + 4000], y[a : a + 4000], np.zeros(4000)) for a in range(0, n, 4000)]
+
+
+@pytest.mark.slow
+def test_the_budget_holds_on_every_problem_and_not_in_the_mean_of_problems():
+    """When gains on held-out rows made up for errors that were too small, the draws 13 and 33 lost 11% and 38%."""
+    losses, savings = [], []
+    for seed in (13, 33, *range(8)):
+        train, held, *tests = drawn(seed)
+        full = RankingLogisticRegression().fit(*train)
+        cascade = SoftCascade(full, budget=0.02).fit(*held)
+        lazy = [Features(test.X) for test in tests]
+        kept = np.mean([ap(test.y, cascade.predict(some)) for some, test in zip(lazy, tests, strict=True)])
+        losses.append(1 - kept / np.mean([ap(test.y, full.predict(test.X)) for test in tests]))
+        savings.append(len(tests) * 4000 * 120 / sum(some.n_evaluations for some in lazy))
+    assert max(losses) <= 0.045  # 1 of 160 draws of four kinds lost more than .02, and that .041
+    assert np.median(savings) >= 2.5
+
+
+def test_a_gain_on_held_out_rows_pays_for_no_loss(fitted):
+    _, cascade, *_ = fitted
+    lucky = use(cascade, cascade.cuts_)
+    n = len(lucky.curve_losses_)
+    lucky.curve_losses_ = np.linspace(-0.1, 0.0, n)
+    lucky.curve_errors_ = np.linspace(0.05, 0.0, n)
+    chosen = lucky.choose(budget=0.02).chosen_
+    within = norm.ppf(0.9) * lucky.curve_errors_ <= 0.02
+    assert lucky.curve_costs_[chosen] == min(lucky.curve_costs_[within])
+
+
 def tagged(seed, n=6000):
     """Every relevant item has a tag, which three of ten others have too."""
     random = np.random.default_rng(seed)
     y = (random.random(n) < 0.03).astype(float)
     X = random.normal(size=(n, 8)) + 0.8 * y[:, None]
     X[:, 0] = np.where(y > 0, 1.0, random.random(n) < 0.3)
-    return [(X[k::3], y[k::3]) for k in range(3)]
+    return [RankingData(X[k::3], y[k::3], np.zeros(n // 3)) for k in range(3)]
 
 
 @pytest.mark.slow
@@ -226,7 +265,7 @@ def test_a_tag_that_all_relevant_items_have_is_a_good_first_expert(kind):
         train, held, test = tagged(seed)
         full = FULL[kind]().fit(*train)
         cascade = SoftCascade(full, budget=0.05).fit(*held)
-        assert ap(test[1], cascade.predict(test[0])) >= 0.8 * ap(test[1], full.predict(test[0]))
+        assert ap(test.y, cascade.predict(test.X)) >= 0.8 * ap(test.y, full.predict(test.X))
         shares.append(cascade.curve_[cascade.chosen_].share)
     assert np.mean(shares) < 0.6
 
@@ -239,16 +278,16 @@ def test_the_widest_margin_keeps_items_like_those_that_matter(kind):
         full = FULL[kind]().fit(*train)
         cascade = SoftCascade(full).fit(*held)
         widest = use(cascade, cascade.all_cuts_[-2])
-        assert ap(test[1], widest.predict(test[0])) > 0.8 * ap(test[1], full.predict(test[0]))
+        assert ap(test.y, widest.predict(test.X)) > 0.8 * ap(test.y, full.predict(test.X))
         assert cascade.curve_[-2].loss < 0.1
 
 
 def test_no_evidence_is_no_permission():
     train, held, _ = thirds()
-    full = FULL["linear"]().fit(train.X, train.y)
+    full = FULL["linear"]().fit(*train)
     one = np.argmax(full.predict(held.X) * held.y)  # well ranked: there is something to lose
     rows = np.append(np.flatnonzero(held.y == 0), one)
-    cascade = SoftCascade(full, budget=0.02).fit(held.X[rows], held.y[rows])
+    cascade = SoftCascade(full, budget=0.02).fit(*held.take(rows))
     assert cascade.curve_[cascade.chosen_].share == 1.0
 
 
@@ -262,14 +301,14 @@ def test_only_the_order_of_grades_matters():
         assert SoftCascade(full).fit(data.X, grades, data.qid).curve_ == curve
 
 
-def test_errors_count_halvings_not_halves(fitted):
-    """Halves of different halvings overlap; the two of one do not."""
+def test_errors_are_those_of_two_halves(fitted):
+    """Halves of different halvings overlap; the two of one do not, and more halvings add no rows."""
     _, cascade, held, _ = fitted
     problem = Problem(held.X, held.y, group_rows(None, len(held)), np.ones(len(held)), np.ones(1))
     parts = np.stack([cascade.ranker_.contribution(j, held.X[:, j]) for j in cascade.order_.tolist()])
     estimates = cascade.means_.sum() + np.cumsum(parts - cascade.means_[:, None], axis=0)
     rows, qualities = HeldRows(estimates, held.y, problem.groups.codes, "AP@50"), []
-    for seed in np.random.RandomState(0).randint(2**31, size=5):
+    for seed in np.random.RandomState(0).randint(2**31, size=20):
         half = hold_out(problem, 0.5, int(seed))
         for mine, others in ((half, ~half), (~half, half)):
             cuts = rows.take(others, "AP@50").cut_offs()
@@ -279,7 +318,7 @@ def test_errors_count_halvings_not_halves(fitted):
     np.testing.assert_allclose([point.loss for point in cascade.curve_], losses, atol=1e-9)
     unexpected = [quality - (1 - losses) * quality[-1] for quality in qualities]
     errors = [point.error for point in cascade.curve_]
-    np.testing.assert_allclose(errors, np.std(unexpected, axis=0) / mean[-1] / np.sqrt(5), atol=1e-9)
+    np.testing.assert_allclose(errors, np.std(unexpected, axis=0) / mean[-1] / np.sqrt(2), atol=1e-9)
 
 
 def test_wider_margins_cost_more(fitted):
@@ -300,7 +339,7 @@ def test_choose_by_budget(fitted):
     for budget in (0.0, 0.01, 0.05, 0.2, 1.0, 5.0):
         assert cascade.choose(budget=budget) is cascade
         number = cascade.chosen_
-        assert all(point.loss + point.error <= budget for point in curve[number:])
+        assert all(max(point.loss, 0) + norm.ppf(0.9) * point.error <= budget + 1e-12 for point in curve[number:])
         np.testing.assert_array_equal(cascade.cuts_, cascade.all_cuts_[number])
         costs.append(curve[number].cost)
     assert (np.diff(costs) <= 0).all()
@@ -327,12 +366,12 @@ def test_choose_by_cost(fitted):
 
 def test_max_cost_of_the_constructor():
     train, held, _ = thirds()
-    full = FULL["linear"]().fit(train.X, train.y)
-    cascade = SoftCascade(full, max_cost=6.0).fit(held.X, held.y)
+    full = FULL["linear"]().fit(*train)
+    cascade = SoftCascade(full, max_cost=6.0).fit(*held)
     assert cascade.curve_[cascade.chosen_].cost <= 6.0
     assert cascade.choose(budget=0.0).choose().curve_[cascade.chosen_].cost <= 6.0  # back to the constructor's
     with pytest.raises(ValueError, match="too little"):
-        SoftCascade(full, max_cost=0.01).fit(held.X, held.y)
+        SoftCascade(full, max_cost=0.01).fit(*held)
 
 
 @pytest.mark.parametrize(
@@ -443,10 +482,10 @@ def test_of_equal_scores_at_the_cut_off_all_count():
 def test_a_fitted_ranker_is_left_as_it_is():
     train, held, test = thirds()
     for make in FULL.values():
-        full = make().fit(train.X, train.y)
+        full = make().fit(*train)
         before = {name: np.copy(value) for name, value in vars(full).items()}
         scores = full.predict(test.X)
-        SoftCascade(full).fit(held.X, held.y).predict(test.X)
+        SoftCascade(full).fit(*held).predict(test.X)
         assert vars(full).keys() == before.keys()
         for name, value in vars(full).items():
             np.testing.assert_array_equal(value, before[name])
@@ -484,7 +523,7 @@ def test_rows_that_were_learned_from_place_cut_offs_that_keep_the_promise():
     before, after, shares = [], [], []
     for seed in range(40):
         train, test = few_relevant(seed)
-        cascade = SoftCascade(RankBoost(60, "feature"), budget=0.02).fit(train.X, train.y)
+        cascade = SoftCascade(RankBoost(60, "feature"), budget=0.02).fit(*train)
         lazy = Features(test.X)
         after.append(ap(test.y, cascade.predict(lazy)))
         before.append(ap(test.y, cascade.ranker_.predict(test.X)))
@@ -524,16 +563,16 @@ def test_of_equal_estimates_none_is_cut_off():
 def test_rankers_that_are_no_sums_are_refused():
     train, held, _ = thirds(600, 5)
     for ranker in (LambdaMART(n_estimators=2), ImbalancedRankBoost(3), SoftCascade(RankBoost(3))):
-        for one in (ranker, ranker.fit(train.X, train.y)):
+        for one in (ranker, ranker.fit(*train)):
             with pytest.raises(ValueError, match=type(ranker).__name__):
-                SoftCascade(one).fit(held.X, held.y)
+                SoftCascade(one).fit(*held)
 
 
 @pytest.mark.parametrize("ranker", ["rankboost", RankBoost, 3])
 def test_what_is_no_ranker_is_refused(ranker):
     train, *_ = thirds(600, 5)
     with pytest.raises(ValueError, match="cascade needs a ranker"):
-        SoftCascade(ranker).fit(train.X, train.y)
+        SoftCascade(ranker).fit(*train)
 
 
 class NeverFitted(LambdaMART):
@@ -544,14 +583,14 @@ class NeverFitted(LambdaMART):
 def test_rankers_that_are_no_sums_are_refused_before_they_are_fitted():
     train, *_ = thirds(600, 5)
     with pytest.raises(ValueError, match="NeverFitted"):
-        SoftCascade(NeverFitted()).fit(train.X, train.y)
+        SoftCascade(NeverFitted()).fit(*train)
 
 
 def test_a_ranker_of_other_features_is_refused():
     train, held, _ = thirds(600, 5)
     full = FULL["linear"]().fit(train.X[:, :4], train.y)
     with pytest.raises(ValueError, match="4 features, X has 5"):
-        SoftCascade(full).fit(held.X, held.y)
+        SoftCascade(full).fit(*held)
 
 
 @pytest.mark.parametrize("full", [RankBoost(30), FullRankingLogisticRegression(), RankSVM()], ids=str)
@@ -576,8 +615,8 @@ def test_graded_queries(full):
 )
 def test_json(kind, tmp_path):
     train, held, test = thirds(900, 10)
-    full = FULL[kind]().fit(train.X, train.y)
-    cascade = SoftCascade(full, budget=0.1, costs=np.arange(1.0, 11.0)).fit(held.X, held.y)
+    full = FULL[kind]().fit(*train)
+    cascade = SoftCascade(full, budget=0.1, costs=np.arange(1.0, 11.0)).fit(*held)
     cascade.save(tmp_path / "cascade.json")
     loaded = load_ranker(tmp_path / "cascade.json")
     np.testing.assert_array_equal(loaded.predict(test.X), cascade.predict(test.X))
@@ -595,7 +634,7 @@ def test_json(kind, tmp_path):
 
 def test_one_grade_teaches_no_cut_off():
     train, held, test = thirds(600, 5)
-    full = FULL["linear"]().fit(train.X, train.y)
+    full = FULL["linear"]().fit(*train)
     for grades in (np.zeros(len(held)), np.ones(len(held))):
         cascade = SoftCascade(full).fit(held.X, grades)
         np.testing.assert_allclose(cascade.predict(test.X), full.predict(test.X), atol=1e-12)
@@ -614,7 +653,7 @@ def test_a_ranker_without_features():
     train, held, test = thirds(600, 5)
     with pytest.warns(UserWarning, match="nothing to learn"):
         full = RankBoost(5).fit(train.X, np.ones(len(train)))
-    cascade = SoftCascade(full).fit(held.X, held.y)
+    cascade = SoftCascade(full).fit(*held)
     assert cascade.predict(test.X).tolist() == [0.0] * len(test)
     assert cascade.curve_[0].cost == 0.0
     assert len(cascade.report().splitlines()) == 2
@@ -669,7 +708,7 @@ def test_two_queries():
 def test_bad_parameters_are_one_line_errors(options, part):
     train, *_ = thirds(600, 5)
     with pytest.raises(ValueError, match=part) as error:
-        SoftCascade(RankBoost(3), **options).fit(train.X, train.y)
+        SoftCascade(RankBoost(3), **options).fit(*train)
     assert "\n" not in str(error.value)
     with pytest.raises(NotFittedError):
         SoftCascade().choose(budget=0.1)
@@ -677,10 +716,10 @@ def test_bad_parameters_are_one_line_errors(options, part):
 
 def test_features_that_cost_nothing():
     train, held, test = thirds(600, 5)
-    full = FULL["linear"]().fit(train.X, train.y)
-    cascade = SoftCascade(full, costs=[0.0, 0.0, 0.0, 1.0, 1.0]).fit(held.X, held.y)
+    full = FULL["linear"]().fit(*train)
+    cascade = SoftCascade(full, costs=[0.0, 0.0, 0.0, 1.0, 1.0]).fit(*held)
     assert set(cascade.order_[:3].tolist()) == {0, 1, 2}
-    assert np.isfinite(SoftCascade(full, costs=np.zeros(5)).fit(held.X, held.y).predict(test.X)).all()
+    assert np.isfinite(SoftCascade(full, costs=np.zeros(5)).fit(*held).predict(test.X)).all()
 
 
 def test_a_long_list_judges_as_many_rows_as_a_short_one(monkeypatch):

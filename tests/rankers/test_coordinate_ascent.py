@@ -245,7 +245,7 @@ def test_long_list(share):
     X = random.normal(size=(20_000, 3))
     score = X @ [0.5, -0.3, 0.2] + 0.1 * random.normal(size=20_000)
     y = (score > np.quantile(score, 1 - share)).astype(float)
-    ranker = CoordinateAscent(n_restarts=2, max_iter=3).fit(X, y)
+    ranker = CoordinateAscent(n_restarts=2, max_iter=3).fit(X, y, qid=np.zeros(20_000))
     assert ranker.objective_ == pytest.approx(evaluate(y, ranker.predict(X), None, "AP")["AP"], abs=1e-9)
     best = evaluate(y, X @ [0.5, -0.3, 0.2], None, "AP")["AP"]
     assert ranker.objective_ > best - 0.01

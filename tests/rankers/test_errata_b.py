@@ -175,7 +175,7 @@ def terms(ranker, X):
 def test_b4_scores_are_those_of_the_recursion(inclusive):
     data = make_weak_models(2000, 20, random_state=0)
     X, unseen = data.X[::2], data.X[1::2]
-    ranker = ImbalancedRankBoost(30, 1e-3, inclusive=inclusive).fit(X, data.y[::2])
+    ranker = ImbalancedRankBoost(30, 1e-3, inclusive=inclusive).fit(X, data.y[::2], data.qid[::2])
 
     def test(f, theta):
         return f >= theta if inclusive else f > theta
@@ -535,7 +535,7 @@ def test_b13_survivors_outrank_the_pruned(alpha, inclusive, inverted):
         turn = np.where(np.arange(20) % 3 == 0, -1.0, 1.0) if inverted else np.ones(20)
         X = data.X * turn
         ranker = ImbalancedRankBoost(40, 1e-3, alpha=alpha, inclusive=inclusive, inverted=inverted)
-        ranker.fit(X[::2], data.y[::2])
+        ranker.fit(X[::2], data.y[::2], data.qid[::2])
         assert ranker.inverted_.any() == inverted
         assert (ranker.alphas_ > 0).all()
         assert (np.diff(ranker.thresholds_) >= 0).all()
@@ -577,7 +577,7 @@ def test_b14_exact_steps_end_lower(weak):
     for seed in range(4):
         data = make_weak_models(1000, 20, random_state=seed)
         closed, exact = (
-            RankBoost(60, weak, alpha=alpha, n_thresholds=None).fit(data.X, data.y).log_losses_[-1]
+            RankBoost(60, weak, alpha=alpha, n_thresholds=None).fit(*data).log_losses_[-1]
             for alpha in ("closed", "exact")
         )
         assert exact < closed

@@ -179,7 +179,7 @@ class TestOnnx:
             def contribution(self, j, values):
                 return values**2
 
-        ranker = SoftCascade(Squares().fit(WEAK.X, WEAK.y)).fit(WEAK.X, WEAK.y)
+        ranker = SoftCascade(Squares().fit(*WEAK)).fit(*WEAK)
         with pytest.raises(ValueError, match="a cascade over Squares has no ONNX form"):
             onnx_model(ranker)
 

@@ -251,7 +251,7 @@ def hand_count(ranker, X):
 def test_only_cells_of_surviving_rows_are_computed(scaling, inclusive):
     data = make_weak_models(900, 12, random_state=0)
     train, test = data.take(slice(0, None, 3)), data.take(slice(1, None, 3))
-    ranker = ImbalancedRankBoost(30, 0.001, scaling=scaling, inclusive=inclusive).fit(train.X, train.y)
+    ranker = ImbalancedRankBoost(30, 0.001, scaling=scaling, inclusive=inclusive).fit(*train)
     X = test.X + np.random.default_rng(0).normal(size=test.X.shape) * 0.3  # also beyond the range
     scores, cells = hand_count(ranker, X)
     lazy = Features([lambda rows, j=j: X[rows, j] for j in range(12)], n_rows=len(X))
@@ -270,8 +270,8 @@ def test_by_default_nothing_is_given_away_and_what_can_be_saved_is():
     strong[:, 0] = weak.y + rng.normal(0, 0.05, len(weak.y))
     for X, share in ((weak.X, 1.0), (strong, 0.2)):
         train, test = slice(0, None, 2), slice(1, None, 2)
-        ranker = ImbalancedRankBoost(60).fit(X[train], weak.y[train])
-        full = RankBoost(60).fit(X[train], weak.y[train])
+        ranker = ImbalancedRankBoost(60).fit(X[train], weak.y[train], weak.qid[train])
+        full = RankBoost(60).fit(X[train], weak.y[train], weak.qid[train])
         lazy = Features(X[test])
         mine, best = (evaluate(weak.y[test], scores, None, ["AP@100"])["AP@100"]
                       for scores in (ranker.predict(lazy), full.predict(X[test])))  # fmt: skip
@@ -283,7 +283,7 @@ def test_by_default_nothing_is_given_away_and_what_can_be_saved_is():
 @pytest.mark.parametrize("inclusive", [True, False])
 def test_survivors_are_those_of_the_training_rows(inclusive):
     data = make_weak_models(800, 15, random_state=1)
-    ranker = ImbalancedRankBoost(40, 0.002, inclusive=inclusive).fit(data.X, data.y)
+    ranker = ImbalancedRankBoost(40, 0.002, inclusive=inclusive).fit(*data)
     assert (np.diff(ranker.survivors_) <= 0).all()
     assert ranker.survivors_[0] == 1.0
     assert ranker.survivors_[-1] < 0.5
@@ -295,10 +295,10 @@ def test_survivors_are_those_of_the_training_rows(inclusive):
 
 def test_truncated_is_a_prefix_and_leaves_the_ranker_alone():
     data = make_weak_models(500, 10, random_state=2)
-    ranker = ImbalancedRankBoost(12, 0.001, tol=0.0).fit(data.X, data.y)
+    ranker = ImbalancedRankBoost(12, 0.001, tol=0.0).fit(*data)
     before = ranker.predict(data.X)
     for n in (1, 5, 12):
-        short = ImbalancedRankBoost(n, 0.001, tol=0.0).fit(data.X, data.y)
+        short = ImbalancedRankBoost(n, 0.001, tol=0.0).fit(*data)
         np.testing.assert_array_equal(ranker.truncated(n).predict(data.X), short.predict(data.X))
     np.testing.assert_array_equal(ranker.predict(data.X), before)
     assert len(ranker.features_) == 12
@@ -307,7 +307,7 @@ def test_truncated_is_a_prefix_and_leaves_the_ranker_alone():
 def test_all_rows_stay_ordered():
     """Pruned rows keep different scores: the order is complete, not only that of the survivors."""
     data = make_weak_models(1000, 20, random_state=3)
-    ranker = ImbalancedRankBoost(30, 0.002).fit(data.X, data.y)
+    ranker = ImbalancedRankBoost(30, 0.002).fit(*data)
     scores = ranker.predict(data.X)
     assert len(np.unique(scores)) == len(data)
     pruned = scores <= ranker.thresholds_[-1]
@@ -327,7 +327,7 @@ def test_row_order_and_lists_do_not_matter():
 @pytest.mark.parametrize("scaling", ["unit", "centred", "paper"])
 def test_json(scaling, tmp_path):
     data = make_weak_models(500, 10, random_state=4)
-    ranker = ImbalancedRankBoost(20, scaling=scaling, costs=np.arange(10.0), cost_weight=0.001).fit(data.X, data.y)
+    ranker = ImbalancedRankBoost(20, scaling=scaling, costs=np.arange(10.0), cost_weight=0.001).fit(*data)
     ranker.save(tmp_path / "ranker.json")
     loaded = load_ranker(tmp_path / "ranker.json")
     np.testing.assert_array_equal(loaded.predict(data.X), ranker.predict(data.X))

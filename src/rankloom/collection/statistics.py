@@ -87,8 +87,9 @@ def _stored_scales(collection: Collection) -> dict[tuple[str, str], dict[str, fl
     for name, version, text, _ in collection.db.execute("SELECT * FROM scales").fetchall():
         try:
             values = json.loads(text)
-            if values.keys() == DISTANCES.keys() and all(isfinite(value) and value > 0 for value in values.values()):
-                scales[name, version] = values
-        except (ValueError, TypeError, AttributeError):
+            known = {distance: values[distance] for distance in DISTANCES}  # others may be stored from before
+            if all(isfinite(value) and value > 0 for value in known.values()):
+                scales[name, version] = known
+        except (ValueError, TypeError, KeyError):
             continue
     return scales

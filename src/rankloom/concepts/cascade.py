@@ -99,12 +99,17 @@ def fit_cascade(
     boost, ranker, said = _boost(X, y, seed)
     held = np.empty(len(y))
     for train, test in parts:
-        held[test] = RankBoost(_ROUNDS, "feature").fit(X[train], y[train]).predict(X[test])
+        held[test] = RankBoost(_ROUNDS, "feature").fit(X[train], y[train], _one_query(train)).predict(X[test])
     sigmoid, _ = fit_sigmoid(ranker.predict(X), y)
     asked = {j: machines[j] for j in sorted(boost.used_features.tolist())}
     of = len({machine.descriptor for machine in machines})
     said.insert(0, f"{len(asked)} of {len(machines)} machines, of {of} descriptors, are asked")
     return CascadeDetector(asked, ranker), sigmoid, held, said
+
+
+def _one_query(rows: Any) -> IntArray:
+    """The qid of rows that are all of one query: a concept is one."""
+    return np.zeros(len(rows), dtype=np.int64)
 
 
 def _train(examples: TrainingExamples, seed: int, step: Any) -> BaggedSVMs:
@@ -116,12 +121,12 @@ def _boost(X: FloatArray, y: Any, seed: int) -> tuple[Any, Ranker, list[str]]:
     """The boosted ranker, the same with cut-offs where there are examples to place them by, and a sentence about it."""
     boost = RankBoost(_ROUNDS, "feature")
     if y.sum() < LEAST_FOR_CUTS:
-        boost.fit(X, y)
+        boost.fit(X, y, _one_query(y))
         few = f"no cut-offs: fewer than {LEAST_FOR_CUTS} positive examples, all of them teach the ranker"
         return boost, boost, [few]
     # Every machine costs the same here. With costs by the size of a machine up to twice as many were asked
     # (Caltech-101, 20 and 24 examples, 15 classes); AP went either way.
-    cascade = SoftCascade(boost, BUDGET, random_state=seed).fit(X, y)
+    cascade = SoftCascade(boost, BUDGET, random_state=seed).fit(X, y, _one_query(y))
     cost = cascade.curve_[cascade.chosen_].cost
     said = [f"cut-offs by the examples: {cost:.1f} machines an item, for {BUDGET:.0%} of AP@100"]
     return cascade.ranker_, cascade, said

@@ -16,9 +16,8 @@ from rankloom.engine.columns import Columns, PartialColumns
 from rankloom.engine.encoding import EncodedQuery
 from rankloom.engine.snapshot import Snapshot
 from rankloom.engine.view import View
-from rankloom.experts import FOUR
 from rankloom.experts.compact import CompactVectors
-from rankloom.experts.distances import all_distances_of
+from rankloom.experts.distances import DISTANCES, all_distances_of
 
 CACHE_BYTES = 64 * 2**20
 FEWEST = 4  # queries whose distances must fit, or none are kept
@@ -176,7 +175,7 @@ def keeps_distances(snapshot: Snapshot) -> bool:
 
 
 def _distance_bytes(snapshot: Snapshot) -> int:
-    return 4 * len(FOUR) * max(1, snapshot.n_items) * max(1, len(snapshot.vectors))
+    return 4 * len(DISTANCES) * max(1, snapshot.n_items) * max(1, len(snapshot.vectors))
 
 
 def distances_to(
@@ -185,4 +184,4 @@ def distances_to(
     """All distances of all stored rows to a described picture, by descriptor."""
     names = [name for name in stored if name in vectors]
     described = [(vectors[name], stored[name]) for name in names]
-    return dict(zip(names, all_distances_of(described, n=len(FOUR)), strict=True)) if names else {}
+    return dict(zip(names, all_distances_of(described), strict=True)) if names else {}

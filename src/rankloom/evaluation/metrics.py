@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloom.core import FloatArray
+from rankloom.evaluation._order import check_not_texts, check_order
 from rankloom.evaluation.policies import (
     DISCOUNTS,
     GAINS,
@@ -239,6 +240,28 @@ def evaluate_queries(
     >>> evaluate_queries([1, 0, 0, 1], [4, 3, 2, 1], ["a", "a", "b", "b"], "RR")
     QueryValues(qids=['a', 'b'], values={'RR': array([1. , 0.5])})
     """
+    given = _Given(y, scores, qid, "evaluate_queries(y, scores, qid, metrics)")
+    return _values(given, metrics, policy, ids, retrieved)
+
+
+class _Given(NamedTuple):
+    """What the user gave to be evaluated, and how the call is spelled."""
+
+    y: ArrayLike
+    scores: ArrayLike
+    qid: Any
+    call: str
+
+
+def _values(
+    given: _Given,
+    metrics: str | Sequence[str],
+    policy: str | Policy,
+    ids: Any = None,
+    retrieved: ArrayLike | None = None,
+) -> QueryValues:
+    """Compute metrics of each query, after all arguments are checked."""
+    y, scores, qid, call = given
     names = [metrics] if isinstance(metrics, str) else list(metrics)
     if not names:
         raise ValueError(f"metrics is empty; name at least one of {', '.join(METRICS)}")
@@ -247,9 +270,12 @@ def evaluate_queries(
         if policy not in POLICIES:
             raise ValueError(f"unknown policy {policy!r}; known policies: {', '.join(POLICIES)}, or give a Policy")
         policy = POLICIES[policy]
+    check_not_texts(y, "y", call)
+    check_not_texts(scores, "scores", call)
     numbers = _check_scores(scores)
     grades = check_grades(y, len(numbers))
     groups = group_rows(qid, len(numbers))
+    check_order(grades, numbers, groups, call)
     shown = np.ones(len(numbers), dtype=bool) if retrieved is None else np.asarray(retrieved, dtype=bool)
     if shown.shape != numbers.shape:
         raise ValueError(f"retrieved must be one mark a row: expected shape {numbers.shape}, got {shown.shape}")
@@ -295,6 +321,8 @@ def evaluate(
 ) -> dict[str, float]:
     r"""Compute metrics of scores, $\frac1{|Q|}\sum_{q\in Q} m(q)$ each.
 
+    Arguments that seem to have changed places raise a ValueError.
+
     Parameters
     ----------
     y : grades, higher is better.
@@ -324,7 +352,8 @@ def evaluate(
     {'AP': 0.75, 'P@1': 0.5}
     """
     means = {}
-    for text, values in evaluate_queries(y, scores, qid, metrics, policy, ids=ids, retrieved=retrieved).values.items():
+    given = _Given(y, scores, qid, "evaluate(y, scores, qid, metrics)")
+    for text, values in _values(given, metrics, policy, ids, retrieved).values.items():
         counted = values[~np.isnan(values)]
         means[text] = float(counted.mean()) if len(counted) else float("nan")
     return means
@@ -358,10 +387,14 @@ def compare(
     ({'good': 1.0, 'bad': 0.5}, 0.5)
     """
     if not isinstance(scores, Mapping):
-        raise ValueError(f"scores must map the name of each ranker to its scores, got {type(scores).__name__}")
+        raise ValueError(
+            f"scores must map the name of each ranker to its scores, got {type(scores).__name__}; "
+            "the order is compare(scores, y, qid, metric)"
+        )
     name = parse_metric(metric).name
+    call = "compare(scores, y, qid, metric)"
     values = {
-        ranker: evaluate_queries(y, given, qid, metric, policy).values[metric] for ranker, given in scores.items()
+        ranker: _values(_Given(y, given, qid, call), metric, policy).values[metric] for ranker, given in scores.items()
     }
     return compare_values(
         values,

@@ -21,14 +21,13 @@ from rankloom.descriptors import PRESETS
 from rankloom.engine.diffusion import diffuse_scores
 from rankloom.engine.neighbors import NeighborGraph
 from rankloom.experiments.graphs import neighbor_graphs
-from rankloom.experts import FOUR, Expert, experts_of, measure_scales
+from rankloom.experts import Expert, experts_of, measure_scales
 from rankloom.experts.compact import CompactVectors
 from rankloom.experts.distances import DISTANCES, Weighted, add_similarities, all_distances_of
 from rankloom.experts.starting_weights import TEACHER, prior_weights
 from rankloom.experts.teaching import LEAST, sampled_rows, taught_weights
 
 DIFFUSION = " + neighbours"  # in the name of a method, after diffusion of its scores
-_FOUR = [[*DISTANCES].index(name) for name in FOUR]
 
 
 class Teacher(NamedTuple):
@@ -98,17 +97,16 @@ class LabeledCollection:
         """The same with the vectors of any query, by descriptor."""
         described = [(query[name], stored) for name, stored in self.vectors.items()]
         parts = [
-            np.exp(-distances[:, _FOUR] / self.scales[name][_FOUR].astype(np.float32))
-            for name, distances in zip(self.vectors, all_distances_of(described, rows, len(FOUR)), strict=True)
+            np.exp(-distances / self.scales[name].astype(np.float32))
+            for name, distances in zip(self.vectors, all_distances_of(described, rows), strict=True)
         ]
         return np.concatenate(parts, axis=1)
 
     def similarity(self, row: int, weights: FloatArray) -> NDArray[np.float32]:
         """The weighted similarity of all items to one."""
         total = np.zeros(len(self), dtype=np.float32)
-        for number, (name, stored) in enumerate(self.vectors.items()):
-            by_distance = np.zeros(len(DISTANCES), dtype=np.float32)
-            by_distance[_FOUR] = weights[4 * number : 4 * number + 4]
+        by_descriptor = weights.reshape(len(self.vectors), len(DISTANCES)).astype(np.float32)
+        for by_distance, (name, stored) in zip(by_descriptor, self.vectors.items(), strict=True):
             if by_distance.any():
                 described = Weighted(stored[row], stored, by_distance, self.scales[name].astype(np.float32))
                 add_similarities(total, described)

@@ -170,7 +170,7 @@ def _compile_kernels(ranker: Ranker, data: RankingData, rows_of: list[IntArray])
     """Kernels are compiled on first use: that is not the cost of learning."""
     for rows in rows_of:
         if len(np.unique(data.y[rows])) > 1:
-            clone(ranker).fit(data.X[rows], data.y[rows])
+            clone(ranker).fit(data.X[rows], data.y[rows], data.qid[rows])
             return
 
 

@@ -69,7 +69,9 @@ def _weights(search: _Search) -> FloatArray:
     grades = np.concatenate([np.ones(len(search.right)), np.zeros(len(search.wrong))])
     # The online weights are one more feature, with the whole say at the start.
     known = (phi @ search.weights)[:, None]
-    fitted = RankingLogisticRegression(nu=0.1).fit(np.hstack([phi, 10.0 * known])[rows], grades)
+    fitted = RankingLogisticRegression(nu=0.1).fit(
+        np.hstack([phi, 10.0 * known])[rows], grades, qid=np.zeros(len(rows))
+    )
     return np.asarray(np.hstack([phi, 10.0 * known]) @ fitted.coef_ + 10.0 * known[:, 0])
 
 

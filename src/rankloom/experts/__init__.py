@@ -4,7 +4,6 @@ They know vectors and distances, and nothing of files, collections or queries.
 """
 
 from rankloom.experts.expert import (
-    FOUR,
     EncodedExample,
     Expert,
     StoredVectors,
@@ -16,7 +15,6 @@ from rankloom.experts.expert import (
 from rankloom.experts.starting_weights import prior_weights
 
 __all__ = [
-    "FOUR",
     "EncodedExample",
     "Expert",
     "StoredVectors",

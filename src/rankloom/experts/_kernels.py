@@ -150,8 +150,9 @@ def _row_sums(row, unit, query, sizes):
         city += (abs(dx) + abs(dy)) + (abs(dz) + abs(dw))
         dx, dy, dz, dw = dx * dx, dy * dy, dz * dz, dw * dw
         squares += (dx + dy) + (dz + dw)
-        x, y = abs(x) + sizes[c], abs(y) + sizes[quarter + c]
-        z, w = abs(z) + sizes[second + c], abs(w) + sizes[third + c]
+        # Not |x| + (|q| + LITTLE): between vectors of different sizes that rounds differently the other way round.
+        x, y = max(abs(x) + sizes[c], LITTLE), max(abs(y) + sizes[quarter + c], LITTLE)
+        z, w = max(abs(z) + sizes[second + c], LITTLE), max(abs(w) + sizes[third + c], LITTLE)
         xy, zw = x * y, z * w
         chi += ((dx * y + dy * x) * zw + (dz * w + dw * z) * xy) / (xy * zw)
     for c in range(4 * quarter, len(query)):
@@ -160,7 +161,7 @@ def _row_sums(row, unit, query, sizes):
         square = d * d
         city += abs(d)
         squares += square
-        chi += square / (abs(x) + sizes[c])
+        chi += square / max(abs(x) + sizes[c], LITTLE)
     return city, squares, chi
 
 
@@ -177,26 +178,24 @@ def _plain_sums(row, unit, query):
 
 
 @njit(cache=True, error_model="numpy")
-def _sums(query):
-    """The squared norm and the total of a query, rounded as those of stored rows are."""
-    norm = total = 0.0
+def _squared_norm(query):
+    """The squared norm of a query, rounded as those of stored rows are."""
+    norm = 0.0
     for c in range(len(query)):
         norm += np.float64(query[c]) * np.float64(query[c])
-        total += np.float64(query[c])
-    return np.float32(norm), np.float32(total)
+    return np.float32(norm)
 
 
 @njit(cache=True, error_model="numpy")
 def _magnitudes(query):
-    """The sizes of a query's components, and a little: `LITTLE` says why."""
+    """The sizes of a query's components."""
     sizes = np.empty(len(query), dtype=np.float32)
     for c in range(len(query)):
-        sizes[c] = abs(query[c]) + LITTLE
+        sizes[c] = abs(query[c])
     return sizes
 
 
-# The product of two vectors follows from their norms and their distance, and what they share from their totals and
-# their city-block distance; between equal ones both are exact.
+# The product of two vectors follows from their norms and their distance; between equal ones it is exact.
 @njit(cache=True, error_model="numpy")
 def _cosine(squares, norm, query_norm):
     unit, length = np.float32(1.0), np.sqrt(norm * query_norm)
@@ -204,15 +203,6 @@ def _cosine(squares, norm, query_norm):
         return unit
     product = np.float32(0.5) * (norm + query_norm - squares)
     return max(unit - product / length, np.float32(0.0))  # rounding may go below 0
-
-
-@njit(cache=True, error_model="numpy")
-def _intersection(city, total, query_total):
-    unit, most = np.float32(1.0), max(total, query_total)
-    if not most > 0:
-        return unit
-    least = np.float32(0.5) * (total + query_total - city)
-    return max(unit - least / most, np.float32(0.0))
 
 
 @njit(cache=True)
@@ -225,10 +215,10 @@ def _fetch(rows, row):
 # in vectors.
 @njit(cache=True, nogil=True, error_model="numpy")
 def fused(rows, wanted, everything, query, out, begin, end):
-    """Fill the entries of `out` from begin to end with the distances of the wanted rows: five, or the first four."""
+    """Fill the first four entries of the rows of `out` from begin to end with the distances of the wanted rows."""
     d = len(query)
     fetch, ahead = everything and d >= WIDE, AHEAD // d + 1
-    (query_norm, query_total), sizes, five = _sums(query), _magnitudes(query), out.shape[1] == 5
+    query_norm, sizes = _squared_norm(query), _magnitudes(query)
     for i in range(begin, end):
         if fetch:
             _fetch(rows, i + ahead)
@@ -238,8 +228,6 @@ def fused(rows, wanted, everything, query, out, begin, end):
         out[i, 1] = np.sqrt(squares)
         out[i, 2] = _cosine(squares, _from_bits(_word(row, d + 2)), query_norm)
         out[i, 3] = chi
-        if five:
-            out[i, 4] = _intersection(city, _from_bits(_word(row, d + 6)), query_total)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -265,10 +253,10 @@ def weighted(rows, wanted, everything, queries, weights, scales, out, begin, end
     So many rows at a time that they are still in the cache of the core when the next query is compared with them.
     """
     found = np.empty((len(weights), ROWS), dtype=np.float32)
-    sums = np.empty((len(queries), 2), dtype=np.float32)
+    norms = np.empty(len(queries), dtype=np.float32)
     sizes = np.empty_like(queries)
     for k in range(len(queries)):
-        sums[k, 0], sums[k, 1] = _sums(queries[k])
+        norms[k] = _squared_norm(queries[k])
         sizes[k] = _magnitudes(queries[k])
     for first in range(begin, end, ROWS):
         last = min(first + ROWS, end)
@@ -276,9 +264,9 @@ def weighted(rows, wanted, everything, queries, weights, scales, out, begin, end
         for k in range(len(queries)):
             fetch = k == 0 and queries.shape[1] >= WIDE
             if weights[3] != 0:
-                _distances(rows, block, queries[k], sums[k], sizes[k], found, fetch)
+                _distances(rows, block, queries[k], norms[k], sizes[k], found, fetch)
             else:
-                _plain_distances(rows, block, queries[k], sums[k], found, fetch)
+                _plain_distances(rows, block, queries[k], norms[k], found, fetch)
             for j in range(len(weights)):
                 if weights[j] != 0:
                     _add_similarities(found[j], weights[j], scales[j], out[k, first:last])
@@ -291,7 +279,7 @@ def _add_similarities(distances, weight, scale, out):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _distances(rows, block, query, sums, sizes, out, fetch):
+def _distances(rows, block, query, query_norm, sizes, out, fetch):
     """Fill the rows of `out` with the distances of a block of rows, and fetch those that follow if asked to."""
     d = len(query)
     ahead = AHEAD // d + 1
@@ -302,13 +290,12 @@ def _distances(rows, block, query, sums, sizes, out, fetch):
         city, squares, chi = _row_sums(row, _half(row, d) * UNIT, query, sizes)
         out[0, i] = city
         out[1, i] = np.sqrt(squares)
-        out[2, i] = _cosine(squares, _from_bits(_word(row, d + 2)), sums[0])
+        out[2, i] = _cosine(squares, _from_bits(_word(row, d + 2)), query_norm)
         out[3, i] = chi
-        out[4, i] = _intersection(city, _from_bits(_word(row, d + 6)), sums[1])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _plain_distances(rows, block, query, sums, out, fetch):
+def _plain_distances(rows, block, query, query_norm, out, fetch):
     """The same without the fourth distance."""
     d = len(query)
     ahead = AHEAD // d + 1
@@ -319,8 +306,7 @@ def _plain_distances(rows, block, query, sums, out, fetch):
         city, squares = _plain_sums(row, _half(row, d) * UNIT, query)
         out[0, i] = city
         out[1, i] = np.sqrt(squares)
-        out[2, i] = _cosine(squares, _from_bits(_word(row, d + 2)), sums[0])
-        out[4, i] = _intersection(city, _from_bits(_word(row, d + 6)), sums[1])
+        out[2, i] = _cosine(squares, _from_bits(_word(row, d + 2)), query_norm)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

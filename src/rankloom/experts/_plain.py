@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from rankloom.experts.compact import TAIL, CompactVectors
 
-# Added to sizes: 0 by a little is 0, without a branch for 0 / 0. So much that the product of four is still a number,
-# and so little that it does not count beside a component.
+# The least sum of two sizes: 0 by a little is 0, without a branch for 0 / 0. So much that the product of four is still
+# a number, and so little that two components which are smaller do not count.
 LITTLE = np.float32(2.0**-30)
 _BLOCK = 1 << 16  # components at a time: they stay in the cache of a core
 
@@ -20,26 +20,24 @@ Rows = NDArray[np.int64]
 
 
 class _Query(NamedTuple):
-    """A query, the sizes of its components and a little, its squared norm and its total, rounded as stored ones are."""
+    """A query, the sizes of its components, and its squared norm, rounded as stored ones are."""
 
     vector: Floats
     sizes: Floats
     norm: np.float32
-    total: np.float32
 
     @classmethod
     def of(cls, vector: Floats) -> _Query:
-        exact = vector.astype(np.float64)
-        return cls(vector, np.abs(vector) + LITTLE, np.float32(np.square(exact).sum()), np.float32(exact.sum()))
+        return cls(vector, np.abs(vector), np.float32(np.square(vector.astype(np.float64)).sum()))
 
 
 def fused(rows: Bytes, wanted: Rows, everything: bool, query: Floats, out: Floats, begin: int, end: int) -> None:
-    """Fill the entries of `out` from begin to end with the distances of the wanted rows: five, or the first four."""
+    """Fill the first four entries of the rows of `out` from begin to end with the distances of the wanted rows."""
     known, step = _Query.of(query), max(1, _BLOCK // max(1, len(query)))
     for first in range(begin, end, step):
         last = min(first + step, end)
         block = rows[first:last] if everything else rows[wanted[first:last]]
-        out[first:last] = _distances(block, known)[:, : out.shape[1]]
+        out[first:last, :4] = _distances(block, known)
 
 
 def fused_between(rows: Bytes, queries: Rows, wanted: Rows, ends: Rows, out: Floats) -> None:
@@ -75,20 +73,19 @@ def weighted_distances(distances: Floats, weights: Floats, scales: Floats, out: 
 
 
 def _distances(block: Bytes, query: _Query) -> Floats:
-    """All distances of a block of rows. Cosine and intersection follow from sums that are stored, as in `_kernels`."""
+    """The distances of a block of rows. Cosine follows from sums that are stored, as in `_kernels`."""
     vectors = CompactVectors(block)[:]
-    norms, totals = np.ascontiguousarray(block[:, 2 - TAIL :]).view("<f4").T.astype(np.float32)
+    norms = np.ascontiguousarray(block[:, 2 - TAIL : -4]).view("<f4")[:, 0].astype(np.float32)
     unit, half = np.float32(1.0), np.float32(0.5)
     difference = vectors - query.vector
     squares = difference * difference
-    out = np.empty((len(block), 5), np.float32)
+    out = np.empty((len(block), 4), np.float32)
     city, squared = np.abs(difference, out=difference).sum(axis=1), squares.sum(axis=1)
-    squares /= np.abs(vectors, out=vectors) + query.sizes
+    squares /= np.maximum(np.abs(vectors, out=vectors) + query.sizes, LITTLE)
     out[:, 0] = city
     out[:, 1] = np.sqrt(squared)
     out[:, 2] = unit - _shares(half * (norms + query.norm - squared), np.sqrt(norms * query.norm))
     out[:, 3] = squares.sum(axis=1)
-    out[:, 4] = unit - _shares(half * (totals + query.total - city), np.maximum(totals, query.total))
     np.maximum(out, 0.0, out=out)  # rounding may go below
     return out
 

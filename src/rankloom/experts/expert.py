@@ -14,9 +14,6 @@ from rankloom.experts.compact import CompactVectors
 from rankloom.experts.distances import DISTANCES, all_distances, distances_between
 from rankloom.features import Features, nothing
 
-# Four distances per descriptor rank better than any one of them.
-FOUR = ("l1", "l2", "cosine", "chi2")
-_COLUMN_OF = {name: column for column, name in enumerate(DISTANCES)}
 _SCALE_QUERIES, _SCALE_ITEMS = 200, 2000
 
 
@@ -36,16 +33,17 @@ class Expert(NamedTuple):
         return f"{self.descriptor}.{self.distance}"
 
 
-def experts_of(descriptors: Iterable[str], distances: Sequence[str] = FOUR) -> list[Expert]:
-    """All experts of some descriptors.
+def experts_of(descriptors: Iterable[str], distances: Sequence[str] | None = None) -> list[Expert]:
+    """Return the experts of some descriptors: with all distances, which rank better than any one, or with some.
 
     >>> [expert.name for expert in experts_of(["hog"])]
     ['hog.l1', 'hog.l2', 'hog.cosine', 'hog.chi2']
     """
-    unknown = [name for name in distances if name not in DISTANCES]
+    chosen = [*DISTANCES] if distances is None else distances
+    unknown = [name for name in chosen if name not in DISTANCES]
     if unknown:
         raise ValueError(f"unknown distance {unknown[0]!r}; known are {', '.join(DISTANCES)}")
-    return [Expert(descriptor, distance) for descriptor in descriptors for distance in distances]
+    return [Expert(descriptor, distance) for descriptor in descriptors for distance in chosen]
 
 
 def measure_scales(vectors: CompactVectors, present: NDArray[np.bool_], random_state: int = 0) -> dict[str, float]:
@@ -103,13 +101,13 @@ class EncodedExample(NamedTuple):
     weight: float = 1.0
 
 
-def _scale_array(scales: Mapping[str, float], n: int) -> NDArray[np.float32]:
-    return np.array([scales[name] for name in DISTANCES][:n], dtype=np.float32)
+def _scale_array(scales: Mapping[str, float]) -> NDArray[np.float32]:
+    return np.array([scales[name] for name in DISTANCES], dtype=np.float32)
 
 
-def _n_distances(experts: Iterable[Expert]) -> int:
-    """How many of the distances are computed for some experts: the last of them few need."""
-    return max((len(FOUR), *(_COLUMN_OF[expert.distance] + 1 for expert in experts)))
+def _columns_of() -> dict[str, int]:
+    """The column of each distance."""
+    return {name: column for column, name in enumerate(DISTANCES)}
 
 
 def _alone(weights: Sequence[float]) -> bool:
@@ -147,7 +145,7 @@ class _Similarities:
 
     def _computed(self, rows: IntArray | None, n: int) -> NDArray[Any]:
         """Distances to a single example, else similarities to all of them."""
-        distances = (all_distances(vector, self._stored, rows, len(self._scales)) for vector, _ in self._examples)
+        distances = (all_distances(vector, self._stored, rows) for vector, _ in self._examples)
         if self._alone:
             return next(distances)
         similarities = (np.exp(-each / self._scales) for each in distances)
@@ -194,11 +192,11 @@ def expert_features(
     examples : the examples.
     n_items : the number of rows.
     """
-    shared = _shared_similarities(experts, stored, scales, examples)
+    shared, column_of = _shared_similarities(experts, stored, scales, examples), _columns_of()
     columns: dict[str, Any] = {}
     for expert in experts:
         similarities = shared.get(expert.descriptor)
-        column = _COLUMN_OF[expert.distance]
+        column = column_of[expert.distance]
         columns[expert.name] = nothing if similarities is None else partial(similarities.column, column)
     return Features(columns, n_rows=n_items)
 
@@ -219,16 +217,16 @@ def expert_rows(
     rows : the items for each query.
     """
     dense = np.zeros((sum(map(len, rows)), len(experts)))
-    asked, n = _Asked([], []), _n_distances(experts)
+    asked, column_of = _Asked([], []), _columns_of()
     for descriptor in dict.fromkeys(expert.descriptor for expert in experts):
         having = [[example for example in examples if descriptor in example.vectors] for examples in queries]
         if descriptor not in stored or not any(having):
             continue
         if asked.queries != having:  # most descriptors are those of the same examples
             asked = _Asked(having, rows)
-        similarities = asked.similarities(descriptor, stored[descriptor], _scale_array(scales[descriptor], n))
+        similarities = asked.similarities(descriptor, stored[descriptor], _scale_array(scales[descriptor]))
         places = [place for place, expert in enumerate(experts) if expert.descriptor == descriptor]
-        dense[:, places] = similarities[:, [_COLUMN_OF[experts[place].distance] for place in places]]
+        dense[:, places] = similarities[:, [column_of[experts[place].distance] for place in places]]
     return dense
 
 
@@ -246,11 +244,10 @@ class _Asked:
 
     def similarities(self, descriptor: str, stored: CompactVectors, scales: NDArray[np.float32]) -> NDArray[np.float32]:
         """Those of the rows of all queries by all distances of a descriptor, one query below the other."""
-        n = len(scales)
-        distances = distances_between(stored, self._items, self._all_wanted, self._ends, n)
+        distances = distances_between(stored, self._items, self._all_wanted, self._ends)
         for place in self._others:
             vector = np.asarray(self._examples[place].vectors[descriptor])
-            distances[self._ends[place] : self._ends[place + 1]] = all_distances(vector, stored, self._wanted[place], n)
+            distances[self._ends[place] : self._ends[place + 1]] = all_distances(vector, stored, self._wanted[place])
         similarities: NDArray[np.float32] = np.exp(distances / -scales)
         return similarities if self._alone else self._of_queries(similarities)
 
@@ -290,6 +287,5 @@ def _shared_similarities(
         weighted = [(np.asarray(example.vectors[descriptor]), example.weight)
                     for example in examples if descriptor in example.vectors]  # fmt: skip
         if weighted and descriptor in stored:
-            scale = _scale_array(scales[descriptor], _n_distances(experts))
-            shared[descriptor] = _Similarities(stored[descriptor], weighted, scale)
+            shared[descriptor] = _Similarities(stored[descriptor], weighted, _scale_array(scales[descriptor]))
     return shared

@@ -54,7 +54,7 @@ def taught_weights(
     >>> random = np.random.default_rng(0)
     >>> looks = random.normal(size=(200, 8))
     >>> vectors = {"good": CompactVectors.of(looks), "bad": CompactVectors.of(random.normal(size=(200, 8)))}
-    >>> scales = {name: dict.fromkeys(("l1", "l2", "cosine", "chi2", "intersection"), 3.0) for name in vectors}
+    >>> scales = {name: dict.fromkeys(("l1", "l2", "cosine", "chi2"), 3.0) for name in vectors}
     >>> weights = taught_weights(vectors, scales, np.arange(200), looks)
     >>> weights["good.cosine"] > 10 * abs(weights["bad.cosine"])
     True

@@ -31,6 +31,18 @@ def warn_nothing_to_learn(outcome: str = "all scores are equal") -> None:
     warnings.warn(message, UserWarning, stacklevel=4)
 
 
+def refuse_unknown(method: str, unknown: Mapping[str, Any]) -> None:
+    """Raise a TypeError for a keyword argument that is not known, with the cure for those of other libraries."""
+    for name in unknown:
+        cure = ""
+        if name in ("group", "groups"):
+            cure = (
+                "; rankers take the query of each row: qid=rankloom.groups.qid_from_group_sizes(sizes) for the sizes "
+                "of LightGBM and XGBoost, qid=groups for the groups of scikit-learn"
+            )
+        raise TypeError(f"{method}() got an unexpected keyword argument {name!r}{cure}")
+
+
 class Problem(NamedTuple):
     """The checked arguments of `fit`: rows, grades, queries, one weight per row, one weight per query."""
 
@@ -41,6 +53,7 @@ class Problem(NamedTuple):
     query_weight: FloatArray
 
 
+ONE_QUERY = 500  # rows; more of them are hardly ever one query, and fit warns if they come without qid
 ANY_SIZE = (0.0, np.inf)  # the `feature_range` of rankers that only compare, or scale features themselves
 
 
@@ -78,6 +91,7 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
         *,
         sample_weight: ArrayLike | None = None,
         query_weight: Weights = None,
+        **unknown: Any,
     ) -> Self:
         """Learn from graded rows.
 
@@ -85,12 +99,22 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
         ----------
         X : array of shape (n_rows, n_features), a sparse matrix where `takes_compact`, or `Features`
         y : grades, one per row: integers or floats, higher is better.
-        qid : the query of each row, any hashable values in any order; None makes all rows one query.
+        qid : the query of each row, any hashable values in any order; None makes all rows one query, with a warning if
+            there are more than 500. `rankloom.groups.qid_from_group_sizes` makes it from the sizes of groups.
         sample_weight : one weight per row. A row of weight 2 counts like the same row twice.
         query_weight : mapping from qid to weight, or one value per row that is constant within each query.
         """
+        refuse_unknown("fit", unknown)
         rows = self._check_rows(X, reset=True)
         self._check_sizes(rows)
+        if qid is None and rows.shape[0] > ONE_QUERY:
+            warnings.warn(
+                f"fit without qid treats all {rows.shape[0]} rows as one query; pass qid=..., the query of each row "
+                "(to scikit-learn's searches as params={'qid': qid} with set_config(enable_metadata_routing=True), "
+                "since groups= does not reach fit), or qid=np.zeros(len(y)) if they really are one query",
+                UserWarning,
+                stacklevel=2,
+            )
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         problem = self._problem(rows, y, qid, sample_weight, query_weight)

@@ -24,7 +24,7 @@ from rankloom.rankers import _kernels
 from rankloom.rankers._boosting import LARGEST, PairWeights, distinct, feature_prices, shares, truncated
 from rankloom.rankers._canonical import hold_out, subset
 from rankloom.rankers._thresholds import Thresholds
-from rankloom.rankers.base import ANY_SIZE, AdditiveRanker, Problem, Weights, warn_nothing_to_learn
+from rankloom.rankers.base import ANY_SIZE, AdditiveRanker, Problem, Weights, refuse_unknown, warn_nothing_to_learn
 
 _NO_GAIN = 1e-12
 FARTHEST = 1e100
@@ -126,6 +126,7 @@ class RankBoost(AdditiveRanker):
         sample_weight: ArrayLike | None = None,
         query_weight: Weights = None,
         validation: Any = None,
+        **unknown: Any,
     ) -> Self:
         """Learn from graded rows.
 
@@ -135,6 +136,7 @@ class RankBoost(AdditiveRanker):
         validation : rows to watch, `(X, y, qid)`, or `(X, y)` of one query: the rounds after the best `metric` on them
             are dropped.
         """
+        refuse_unknown("fit", unknown)
         self._watched = validation
         try:
             return super().fit(X, y, qid, sample_weight=sample_weight, query_weight=query_weight)

@@ -22,10 +22,12 @@ from rankloom.groups import check_number, preferences
 from rankloom.rankers._canonical import hold_out, subset
 from rankloom.rankers._cascade_rows import HeldRows
 from rankloom.rankers._out_of_fold import Part, SeenRows
-from rankloom.rankers.base import ANY_SIZE, AdditiveRanker, Problem, Ranker, warn_nothing_to_learn
+from rankloom.rankers.base import ANY_SIZE, AdditiveRanker, Problem, Ranker, refuse_unknown, warn_nothing_to_learn
 from rankloom.rankers.boost import RankBoost
 
-_HALVINGS = 5
+# Up to so many rows, so many halvings judge a fitted ranker: five show so little of how much halves differ that the
+# error is now and then far too small.
+_HALVINGS = ((100_000, 20), (math.inf, 5))
 _SPLITS = ((5_000, 27), (100_000, 9), (math.inf, 3))  # up to so many rows, so many judge a ranker not fitted yet
 
 
@@ -34,8 +36,9 @@ class TradeOff(NamedTuple):
 
     The mean cost of an item, that as a share of the full cost, the metric, and its loss against the full ranker with
     the standard error; all on rows that the cut-offs had not seen. For a fitted ranker these are halves of the held-out
-    rows, each judging the other's cut-offs; else parts that are held out in turn from ranker and cut-offs. There are
-    several such splits; the error counts as many as have no row in common.
+    rows, each judging the other's cut-offs, and the error is that of a mean of two: more halvings of the same rows show
+    how much halves differ, but add no rows. Else they are parts that are held out in turn from ranker and cut-offs; the
+    error is that of a mean over parts times `holdout`.
     """
 
     cost: float
@@ -72,8 +75,10 @@ class SoftCascade(Ranker):
         copies fitted on parts of the rows rank the others, and their margin is cross-validated so. Where there are too
         few rows to hold out, or none of them shows a loss, nothing is cut off.
     budget : the share of the metric that may be lost; the cheapest cascade within it is taken.
-    confidence : with which the expected loss is within the budget, by its standard error on held-out rows. A single
-        short list may lose more: in it one item decides about several percent.
+    confidence : with which the expected loss on lists like the held-out one is within the budget: the loss on held-out
+        rows, plus its standard error times the normal quantile of the confidence, must be. A gain on held-out rows
+        counts as no loss, since cut-offs that only seem to help have been lucky. A single list may lose more than
+        expected: in a short one, one item decides about several percent.
     max_cost : the mean cost of an item that may be spent, instead of `budget`; the best cascade within it is taken.
     metric : what is to be kept, with grades counted 0, 1, 2 ... from the lowest.
     costs : what a cell of each feature costs. By default those that `Features` states or has measured, else 1 each.
@@ -97,8 +102,8 @@ class SoftCascade(Ranker):
     >>> from rankloom.rankers import RankBoost
     >>> data = make_weak_models(9000, random_state=0)
     >>> train, held, test = (data.take(slice(k, None, 3)) for k in range(3))
-    >>> full = RankBoost(60, "feature", alpha="closed").fit(train.X, train.y)
-    >>> cascade = SoftCascade(full, budget=0.02).fit(held.X, held.y)
+    >>> full = RankBoost(60, "feature", alpha="closed").fit(*train)
+    >>> cascade = SoftCascade(full, budget=0.02).fit(*held)
     >>> lazy = Features(test.X)
     >>> scores = cascade.predict(lazy)
     >>> lazy.n_evaluations < 0.5 * len(test) * len(full.used_features)
@@ -112,7 +117,7 @@ class SoftCascade(Ranker):
         ranker: AdditiveRanker | None = None,
         budget: float = 0.02,
         *,
-        confidence: float = 0.85,
+        confidence: float = 0.9,
         max_cost: float | None = None,
         metric: str = "AP@100",
         costs: ArrayLike | None = None,
@@ -133,7 +138,7 @@ class SoftCascade(Ranker):
         """That of the ranker."""
         return self.ranker.feature_range if isinstance(self.ranker, Ranker) else ANY_SIZE
 
-    def fit(self, X: ArrayLike, y: ArrayLike, qid: Any = None) -> Self:  # type: ignore[override]
+    def fit(self, X: ArrayLike, y: ArrayLike, qid: Any = None, **unknown: Any) -> Self:
         """Place the cut-offs by graded rows that the ranker was not fitted on.
 
         Parameters
@@ -141,6 +146,7 @@ class SoftCascade(Ranker):
         X : array of shape (n_rows, n_features), or `Features`, whose costs are then known.
         y, qid : as for `Ranker.fit`.
         """
+        refuse_unknown("fit", unknown)
         self._features = X if isinstance(X, Features) else None
         try:
             return super().fit(X, y, qid)
@@ -216,7 +222,7 @@ class SoftCascade(Ranker):
         rows = stages.rows(problem, self.metric, np.unique(problem.y))
         paid = np.cumsum(stages.costs)
         points = []
-        for seed in check_random_state(self.random_state).randint(2**31, size=_HALVINGS):
+        for seed in check_random_state(self.random_state).randint(2**31, size=_at_most(_HALVINGS, len(problem.y))):
             half = hold_out(problem, 0.5, int(seed))
             if not half.any():
                 continue
@@ -224,13 +230,13 @@ class SoftCascade(Ranker):
             # A half of which the full ranker makes nothing has nothing to lose: it neither places nor judges.
             if first.full_quality() > 0 and second.full_quality() > 0:
                 points += [first.points(second.cut_offs(), paid), second.points(first.cut_offs(), paid)]
-        return _Points(points, len(points) / 2, rows.cut_offs())
+        return _Points(points, 2.0, rows.cut_offs())
 
     def _splits(self, problem: Problem, stages: _Stages) -> _Points:
         """Parts of the rows, each judging a ranker that had not seen it, with cut-offs that the other parts give."""
         costs, levels = self._cell_costs(problem.X.shape[1]), np.unique(problem.y)
         parts = []
-        n_splits = next(splits for rows, splits in _SPLITS if len(problem.y) <= rows)
+        n_splits = _at_most(_SPLITS, len(problem.y))
         for seed in check_random_state(self.random_state).randint(2**31, size=n_splits):
             held = hold_out(problem, self.holdout, int(seed))
             if not held.any():
@@ -279,7 +285,7 @@ class SoftCascade(Ranker):
             check_number("budget", allowed)
             # Down from the full ranker to the first point over the budget: beyond it a point may be within by luck.
             margin = NormalDist().inv_cdf(self.confidence) * self.curve_errors_
-            over = np.flatnonzero(self.curve_losses_ + margin > allowed)
+            over = np.flatnonzero(np.maximum(self.curve_losses_, 0.0) + margin > allowed)
             within = np.arange(over[-1] + 1 if len(over) else 0, len(self.curve_losses_))
             self.chosen_ = int(within[np.argmin(self.curve_costs_[within])])
         self.cuts_ = self.all_cuts_[self.chosen_]
@@ -332,7 +338,7 @@ class SoftCascade(Ranker):
 
 
 class _Points(NamedTuple):
-    """Shares of the full cost and qualities by margin, of each split; how many have no row in common; the cut-offs."""
+    """Shares of the full cost and qualities by margin, of each split; how many count for the error; the cut-offs."""
 
     each: list[tuple[FloatArray, FloatArray]]
     apart: float
@@ -373,6 +379,11 @@ def _contributions(ranker: AdditiveRanker | None, X: FloatArray, features: IntAr
 
 
 _NEVER = float(np.finfo(np.float64).min)  # the cut-off that drops nothing: JSON has no infinity
+
+
+def _at_most(counts: tuple[tuple[float, int], ...], n_rows: int) -> int:
+    """The count of the first limit that is not below the number of rows."""
+    return next(count for limit, count in counts if n_rows <= limit)
 
 
 def _is_fitted(ranker: Any) -> bool:

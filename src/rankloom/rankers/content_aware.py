@@ -17,7 +17,7 @@ from rankloom.groups import Groups, check_finite, check_grades, check_number, ch
 from rankloom.rankers._compact import NEWTON_LIMIT
 from rankloom.rankers._content_risk import ContentRisk, Lists, prepare
 from rankloom.rankers._content_solve import Fit, cutting_planes, sharpen, smooth
-from rankloom.rankers.base import Problem, Ranker, Weights, warn_nothing_to_learn
+from rankloom.rankers.base import Problem, Ranker, Weights, refuse_unknown, warn_nothing_to_learn
 from rankloom.reranking.graph import Graph, Similarity, knn_graph
 from rankloom.reranking.methods import reorder_top
 from rankloom.reranking.spherical import solve_spherical
@@ -134,9 +134,7 @@ class ContentAwareRanker(Ranker):
         """Whether a constant added to a query changes nothing: angles between visual vectors it does change."""
         return self.visual is None or self.distance == "l2"
 
-    def fit(  # type: ignore[override]
-        self, X: ArrayLike, y: ArrayLike, qid: Any = None, *, query_weight: Weights = None
-    ) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, qid: Any = None, *, query_weight: Weights = None, **unknown: Any) -> Self:
         """Learn from graded rows.
 
         Parameters
@@ -144,6 +142,7 @@ class ContentAwareRanker(Ranker):
         X : array of shape (n_rows, n_features), with text features and visual vectors.
         y, qid, query_weight : as for `Ranker.fit`.
         """
+        refuse_unknown("fit", unknown)
         return super().fit(X, y, qid, query_weight=query_weight)
 
     def _fit(self, problem: Problem) -> None:

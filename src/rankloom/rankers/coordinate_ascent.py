@@ -20,7 +20,7 @@ from rankloom.rankers._ascent_objectives import (
     standard_rows,
     step,
 )
-from rankloom.rankers.base import LinearRanker, Problem
+from rankloom.rankers.base import LinearRanker, Problem, refuse_unknown
 from rankloom.rankers.margin import unit_grades
 
 SOLVE_LIMIT = 1000  # features; beyond it the least-squares start costs more than it gives
@@ -92,13 +92,14 @@ class CoordinateAscent(LinearRanker):
         self.tol = tol
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: ArrayLike, qid: Any = None) -> Self:  # type: ignore[override]
+    def fit(self, X: ArrayLike, y: ArrayLike, qid: Any = None, **unknown: Any) -> Self:
         """Learn from graded rows.
 
         Parameters
         ----------
         X, y, qid : as for `Ranker.fit`.
         """
+        refuse_unknown("fit", unknown)
         return super().fit(X, y, qid)
 
     def _fit(self, problem: Problem) -> None:

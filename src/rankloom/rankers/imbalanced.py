@@ -89,7 +89,7 @@ class ImbalancedRankBoost(Ranker):
     >>> from rankloom.datasets import make_weak_models
     >>> data = make_weak_models(random_state=0)
     >>> train, test = data.take(slice(0, None, 2)), data.take(slice(1, None, 2))
-    >>> ranker = ImbalancedRankBoost(n_rounds=40, lam=0.1).fit(train.X, train.y)
+    >>> ranker = ImbalancedRankBoost(n_rounds=40, lam=0.1).fit(*train)
     >>> lazy = Features(test.X)
     >>> scores = ranker.predict(lazy)
     >>> lazy.n_evaluations < 0.5 * len(test) * len(ranker.used_features)

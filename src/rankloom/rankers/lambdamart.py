@@ -15,7 +15,7 @@ from rankloom.core import FloatArray, IntArray
 from rankloom.groups import preferences
 from rankloom.rankers._canonical import canonical
 from rankloom.rankers._tree_text import OBJECTIVES, checked_text
-from rankloom.rankers.base import Problem, Ranker, Weights, warn_nothing_to_learn
+from rankloom.rankers.base import Problem, Ranker, Weights, refuse_unknown, warn_nothing_to_learn
 
 LONGEST_LIST = 10_000  # LightGBM refuses a longer one
 TOP_GRADE = 30  # the highest whose gain of 2^grade - 1 LightGBM has by default
@@ -100,15 +100,14 @@ class LambdaMART(Ranker):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(  # type: ignore[override]
-        self, X: ArrayLike, y: ArrayLike, qid: Any = None, *, query_weight: Weights = None
-    ) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, qid: Any = None, *, query_weight: Weights = None, **unknown: Any) -> Self:
         """Learn from graded rows.
 
         Parameters
         ----------
         X, y, qid, query_weight : as for `Ranker.fit`.
         """
+        refuse_unknown("fit", unknown)
         return super().fit(X, y, qid, query_weight=query_weight)
 
     def _fit(self, problem: Problem) -> None:

@@ -65,5 +65,5 @@ def fit_per_query(
         if positives < min_positives or positives == len(numbers):
             skipped.append(key)
         else:
-            rankers[key] = clone(ranker).fit(rows[numbers], grades[numbers])
+            rankers[key] = clone(ranker).fit(rows[numbers], grades[numbers], qid=np.zeros(len(numbers)))
     return PerQueryRankers(rankers, tuple(skipped))

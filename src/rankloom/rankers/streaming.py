@@ -19,7 +19,7 @@ from rankloom.groups import canonical_csr, check_grades, check_number, group_row
 from rankloom.rankers import _kernels
 from rankloom.rankers._compact import dense_rows
 from rankloom.rankers._feature_size import check_largest
-from rankloom.rankers.base import LinearRanker, Problem
+from rankloom.rankers.base import LinearRanker, Problem, refuse_unknown
 from rankloom.rankers.pairs import query_pairs
 
 HELD_PAIRS = 100_000  # preferences of several queries that are learned from in one call
@@ -84,7 +84,7 @@ class OnlineRanker(LinearRanker):
     reference: Any
     random_state: Any
 
-    def fit(self, X: ArrayLike, y: ArrayLike, qid: Any = None) -> Self:  # type: ignore[override]
+    def fit(self, X: ArrayLike, y: ArrayLike, qid: Any = None, **unknown: Any) -> Self:
         """Forget everything and learn from graded rows, `n_epochs` times.
 
         One epoch is the same as `partial_fit` query by query, in the order in which the queries first appear.
@@ -93,6 +93,7 @@ class OnlineRanker(LinearRanker):
         ----------
         X, y, qid : as for `Ranker.fit`.
         """
+        refuse_unknown("fit", unknown)
         self._forget()
         return super().fit(X, y, qid)
 
