@@ -68,9 +68,15 @@ class TestNames:
         path = tmp_path / "summer_2020" / "atTheSea" / "blueBoat.jpg"
         found = [(text.text, text.source) for text in texts_of(path, root=tmp_path)]
         name = ["blue Boat", "blueBoat"]
-        assert found == [*((text, "name") for text in name), ("summer 2020", "folder"), ("at The Sea", "folder")]
-        assert [text.text for text in texts_of(path)] == [*name, "at The Sea"]
-        assert [text.text for text in texts_of(path, root=tmp_path / "elsewhere")] == [*name, "at The Sea"]
+        folders = ["summer 2020", "at The Sea", "atTheSea"]
+        assert found == [*((text, "name") for text in name), *((text, "folder") for text in folders)]
+        assert [text.text for text in texts_of(path)] == [*name, *folders[1:]]
+        assert [text.text for text in texts_of(path, root=tmp_path / "elsewhere")] == [*name, *folders[1:]]
+
+    @pytest.mark.parametrize("folder", ["iPhone", "WhatsApp Images", "100APPLE", "photos", "2019", "a"])
+    def test_a_folder_is_found_by_its_name_as_typed(self, folder: str, tmp_path: Path) -> None:
+        texts = {text.text for text in texts_of(tmp_path / folder / "x.jpg", root=tmp_path)}
+        assert (folder in texts) == (folder not in ("photos", "2019", "a"))
 
     @pytest.mark.parametrize(
         ("name", "texts"),

@@ -12,6 +12,7 @@ from typing import Any
 
 from rankloom._io import remove_leftovers
 from rankloom.collection._backfill import backfill
+from rankloom.collection._folder_names import add_folder_names
 from rankloom.collection._pool import Workers, at_most, run_in_order
 from rankloom.collection._positions import look_for_positions
 from rankloom.collection._readings import reread as read_again
@@ -122,6 +123,7 @@ def index(
         forget_files(collection, scanned.gone)
         _describe(collection, scanned.tasks, settings, count, report, progress)
         look_for_positions(collection, count, progress)
+        add_folder_names(collection)
         if reread:
             report.reread = read_again(
                 collection, settings, count, progress, lambda path, line: report.warnings.append((path, line))

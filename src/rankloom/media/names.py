@@ -36,3 +36,12 @@ def texts_of_name(name: str) -> list[str]:
     typed = [part for part in _PARTS.split(name.lower()) if part]
     as_typed = "" if {*typed} <= {*words.lower().split()} or len(name) < 2 else clean(name)
     return [text for text in (words, as_typed) if text]
+
+
+def texts_of_folder(name: str) -> list[str]:
+    """Return what the files in a folder of this name are found by; the names that cameras give say nothing.
+
+    >>> texts_of_folder("WhatsApp Images"), texts_of_folder("summer_2020"), texts_of_folder("Photos")
+    (['Whats App Images', 'WhatsApp Images'], ['summer 2020'], [])
+    """
+    return texts_of_name(name) if words_of_name(name) else []

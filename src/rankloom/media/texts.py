@@ -12,7 +12,7 @@ from rankloom.media._machine_texts import is_caption
 from rankloom.media._text_files import bounded, read_text
 from rankloom.media.embedded import embedded_texts
 from rankloom.media.errors import MediaError, reason
-from rankloom.media.names import texts_of_name, words_of_name
+from rankloom.media.names import texts_of_folder, texts_of_name
 
 Source = Literal["name", "folder", "sidecar", "embedded"]
 
@@ -69,7 +69,7 @@ def texts_beside(
     """Those of `texts_of` for which the file itself is not read, each once."""
     path = Path(path)
     texts = [Text(text, "name") for text in texts_of_name(path.stem)]
-    texts += [Text(words_of_name(folder), "folder") for folder in _folders(path, root)]
+    texts += [Text(text, "folder") for folder in _folders(path, root) for text in texts_of_folder(folder)]
     texts += [Text(text, "sidecar") for text in _sidecar_texts(path, warn)]
     return [text for text in dict.fromkeys(texts) if text.text]
 
