@@ -185,22 +185,6 @@ def test_compare_and_export_follow_the_filter_on_neighbours(opened):
     assert len(sent) == 3
 
 
-def test_two_windows_of_one_user(opened):
-    first = opened("/?x=i7")
-    found = results(first)
-    second = opened("/?x=i7", context=first.context)
-    assert results(second) == found
-    first.locator(".tile").nth(2).focus()
-    first.keyboard.press("r")
-    expect(second.locator(f".tile[data-id='{found[2]}']")).to_have_class(re.compile("is-right"))
-    assert results(second) == found
-    second.click("#reorder")
-    second.wait_for_selector("#pill", state="hidden")
-    assert results(second)[0] == found[2]
-    other = opened("/?x=i7")  # another user
-    assert other.locator(".tile.is-right").count() == 0
-
-
 def test_saved_searches_concepts_and_export(opened):
     page = opened("/?q=sea")
     results(page)

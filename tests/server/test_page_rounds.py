@@ -138,6 +138,9 @@ def test_rounds_in_two_windows(opened):
         until(second if page is first else first, "!document.querySelector('#pill').hidden")
     for page in (first, second):
         saved(page, marked)
+    other = opened("/?x=i7")  # another user
+    results(other)
+    assert stored(other) == shown(other) == {}
 
 
 def test_marks_that_are_given_while_a_search_runs(opened):

@@ -68,35 +68,6 @@ def test_one_judged_search_explains_what_is_missing(opened, tmp_path):
         assert page.locator("tbody tr td:first-child").all_inner_texts()[:2] == ["a picture", "“sea”"]
 
 
-def test_server_restarted_in_the_middle(opened, tmp_path):
-    folder = copied(tmp_path / "c")
-    served = Served(folder, "--quiet")
-    page = opened("/?x=i7", address=served.address)
-    found = results(page)
-    port = served.port
-    assert served.stop() == 0
-    page.locator(".tile").nth(1).focus()
-    page.keyboard.press("r")
-    expect(page.locator("#banner")).to_contain_text("does not answer")
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("w")
-    keep(page, "server-away")
-    served = Served(folder, "--quiet", port=port)
-    try:
-        expect(page.locator("#banner")).to_be_hidden()
-        expect(page.locator(".tile.is-right")).to_have_count(1)
-        page.keyboard.press("n")
-        page.wait_for_selector("#pill", state="hidden")
-        assert results(page)[0] == found[1]
-    finally:
-        served.stop()
-    with Collection(folder) as collection:
-        assert sorted((int(one.id), one.grade) for one in collection.marks()) == sorted(
-            [(found[1], 1.0), (found[2], 0.0)]
-        )
-    page.complaints[:] = [one for one in page.complaints if "ERR_" not in one]
-
-
 def test_two_collections_in_turn_on_one_port(opened, tmp_path):
     """A browser shows no picture that it kept of the other, and marks nothing there."""
     first, second = copied(tmp_path / "first"), tmp_path / "second"

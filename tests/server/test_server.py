@@ -20,7 +20,7 @@ from rankloom.collection.query import Query
 from rankloom.engine import Engine
 from rankloom.server import ServerSettings
 from rankloom.server.guard import HEADERS, READING
-from rankloom.server.schemas import SearchRequest, SearchResponse
+from rankloom.server.schemas import HitModel, SearchRequest, SearchResponse
 from rankloom.server.settings import Rate
 from tests.serving import HEADER, UNLIMITED, Served, client, copied, ok, picture, refused, sample
 from tests.shell import invoke
@@ -75,7 +75,16 @@ def test_what_is_written_by_hand_is_what_the_models_say(own):
         found = SearchResponse.model_validate_json(own.post("/api/search", json={"query": query, **options}).content)
         asked = SearchRequest.model_validate({"query": query, **options})
         results = context.engine.search(context.query(asked.query), asked.k, asked.options(user))
-        assert found.hits == context.hits(results, asked.query.text) != []
+        ids = [hit.id for hit in results]
+        details, matched = context.details(ids), context.matched(ids, asked.query.text)
+        assert found.hits == [
+            HitModel(
+                rank=hit.rank, score=hit.score, mark=hit.mark, literal=hit.literal, contradicted=hit.contradicted,
+                why=None if hit.why is None else [part._asdict() for part in hit.why.largest()],
+                matched=matched.get(hit.id), **details[hit.id],
+            )
+            for hit in results
+        ] != []  # fmt: skip
         assert [getattr(found, name) for name in fields] == [getattr(results, name) for name in fields]
 
 
