@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import signal
 
 import pytest
+from PIL import Image
 
-from tests.server.pages import DESKTOP, PHONE, expect, keep, results, serving, until
+from tests.server.pages import DESKTOP, PHONE, expect, keep, results, serving, still, until
 from tests.serving import Served, copied
 
 pytestmark = pytest.mark.browser
@@ -108,6 +110,7 @@ def test_rounds_with_a_server_that_is_killed(opened, tmp_path):
             one_round(page, *WAYS["keys"][:2], marked)
             port = served.port
             served.stop(signal.SIGKILL)
+            clear(page)
             fresh = [item for item in results(page) if item not in marked][:2]
             for item in fresh:
                 by_keys(page, item, 1)
@@ -115,7 +118,8 @@ def test_rounds_with_a_server_that_is_killed(opened, tmp_path):
             by_keys(page, fresh[0], 1)  # the same again takes it back, though the server has not heard of it
             del marked[fresh[0]]
             expect(page.locator("#banner")).to_contain_text("does not answer")
-            expect(page.locator("#unsent")).to_have_text("3 changes are not saved yet. Keep this page open.")
+            expect(page.locator("#unsent")).to_have_text("3 changes not saved yet")
+            assert page.locator(".toast").count() == 0, "nothing is said to be done"
             keep(page, "unsent")
             served = Served(folder, "--quiet", port=port)
             expect(page.locator("#banner")).to_be_hidden()
@@ -177,10 +181,11 @@ def test_what_is_not_saved_yet_is_said_and_leaving_asks(opened):
     held = []
     page.route("**/api/feedback", lambda route: held.append(route))
     by_keys(page, found[1], 1)
-    expect(page.locator("#unsent")).to_have_text("1 change is not saved yet. Keep this page open.")
+    expect(page.locator("#unsent")).to_have_text("1 change not saved yet")
+    assert in_sight(page, "#unsent")
     page.locator(".tile").nth(1).click()
     page.wait_for_selector("#viewer[open]")
-    assert on_top(page, "#unsent")
+    assert in_sight(page, "#unsent")
     keep(page, "unsent-viewer")
     page.keyboard.press("Escape")
     asked = []
@@ -197,16 +202,22 @@ def test_what_is_not_saved_yet_is_said_and_leaving_asks(opened):
     assert asked == ["beforeunload"]
 
 
-def on_top(page, selector):
-    """Whether an element is seen, also while a dialog is open."""
+def in_sight(page, selector):
+    """Whether an element is painted, also where a dialog is open, and not over the offer of a new order."""
     page.wait_for_selector(selector, state="visible")
-    return page.evaluate(
+    still(page)
+    x, y, color, apart = page.evaluate(
         """(selector) => {
           const element = document.querySelector(selector);
-          return element.matches(":popover-open") && element.getBoundingClientRect().height > 0;
+          const { left, right, top, height } = element.getBoundingClientRect();
+          const pill = document.querySelector("#pill").getBoundingClientRect();
+          const apart = right < pill.left || left > pill.right || top + height < pill.top || top > pill.bottom;
+          return [left + 5, top + height / 2, getComputedStyle(element).backgroundColor, apart];
         }""",
         selector,
     )
+    pixel = Image.open(io.BytesIO(page.screenshot(clip={"x": x, "y": y, "width": 1, "height": 1}))).convert("RGB")
+    return apart and f"rgb{pixel.getpixel((0, 0))}" == color
 
 
 def refusing(page, *paths):
@@ -228,7 +239,7 @@ def refused(page):
     """Wait until the page has said in one line that the server refused, and clear it."""
     line = page.locator(".toast.bad")
     expect(line.first).to_contain_text("the disk is on fire")
-    assert on_top(page, "#toasts")
+    until(page, "document.querySelector('#toasts').matches(':popover-open')")  # also above a dialog
     assert page.locator(".toast:not(.bad)").count() == 0, "nothing else is said to be done"
     clear(page)
 

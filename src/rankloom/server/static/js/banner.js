@@ -24,8 +24,7 @@ export function sayUnsent() {
   let timer;
   const draw = () => {
     const n = saving.unsent;
-    line.textContent = n ? tn(n, "{n} change is not saved yet. Keep this page open.",
-      "{n} changes are not saved yet. Keep this page open.") : "";
+    line.textContent = n ? tn(n, "{n} change not saved yet", "{n} changes not saved yet") : "";
     if (n) onTop(line);
     else line.hidePopover();
   };
@@ -34,4 +33,7 @@ export function sayUnsent() {
     if (unsent) timer ??= setTimeout(draw, SOON);
     else timer = clearTimeout(timer) ?? undefined;
   };
+  document.addEventListener("toggle", ({ target }) => { // of a dialog, which opens above it
+    if (target instanceof HTMLDialogElement && target.open && line.textContent) onTop(line);
+  }, { capture: true });
 }
