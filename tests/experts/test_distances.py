@@ -331,11 +331,11 @@ def registered(request, monkeypatch):
     known = dict(DISTANCES)
     more = {"canberra": canberra, "intersection": intersection}
     monkeypatch.setattr(rankloom.experts.distances, "_BLOCK", 100)  # rows are read in several blocks
-    for name in known:
-        monkeypatch.delitem(DISTANCES, name)
-    for name, function in (known | more if request.param == "last" else more | known).items():
-        monkeypatch.setitem(DISTANCES, name, function)
-    return list(DISTANCES).index("canberra")
+    DISTANCES.clear()
+    DISTANCES.update(known | more if request.param == "last" else more | known)
+    yield list(DISTANCES).index("canberra")
+    DISTANCES.clear()
+    DISTANCES.update(known)  # in its own order, which is that of the columns
 
 
 def exact_distances(query, exact):

@@ -176,7 +176,7 @@ test("marks are sent in every round, and what the server does not have yet is sh
     await saving.flush();
     assert.ok(isRight(store.state, at(store, place).id));
     assert.equal(saving.unsent, Number(away));
-    assert.equal(store.state.pending.size, Number(away));
+    if (away) assert.equal(store.state.pending.size, 1);
     away = false;
     await saving.flush();
     await marked;
@@ -216,6 +216,37 @@ test("a mark that is on its way can be taken back, and survives that marks are l
   assert.deepEqual(delivered.map(([path, body]) => body.mark ?? path), ["feedback", "feedback", 1, 2]);
   assert.deepEqual(marks, []);
   assert.equal(saving.unsent, 0);
+  await marking.undo();
+  assert.equal(delivered.length, 4, "there is nothing more to undo");
+});
+
+test("undo takes back the last mark also while its number is being loaded, and each mark once", async () => {
+  /** @type {Partial<Mark>[]} */
+  const marks = [];
+  let number = 0;
+  const { store, search, marking, delivered } = page({
+    search: async () => answer([5, 3, 8]),
+    marks: async () => {
+      const now = [...marks];
+      await new Promise(setImmediate); // slowly
+      return now;
+    },
+    deliver: (/** @type {string} */ path, /** @type {any} */ body) => {
+      number += 1;
+      if (path === "feedback") marks.unshift({ id: number, ...body.marks[0], over: null });
+      else marks.splice(marks.findIndex(({ id }) => id === body.mark), 1);
+      return { ids: [number] };
+    },
+  });
+  await search.ask({ text: "sea" });
+  await marking.mark(at(store, 0), 1);
+  const second = marking.mark(at(store, 1), 0);
+  for (let tick = 0; tick < 12; tick += 1) await null; // it is delivered, and the marks are being loaded
+  assert.equal(delivered.length, 2);
+  await Promise.all([marking.undo(), second]);
+  assert.deepEqual(marks.map(({ item }) => item), [5]);
+  await Promise.all([marking.undo(), marking.undo()]);
+  assert.deepEqual(delivered.map(([path, body]) => body.mark ?? path), ["feedback", "feedback", 2, 1]);
 });
 
 test("marks of a search that is left stay marks of that search", async () => {

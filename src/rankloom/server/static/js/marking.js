@@ -139,12 +139,12 @@ export class Marking {
 
   /** Take back a mark by its number, or the last one of this search. @param {number | null} id */
   async undo(id = null) {
-    const { readOnly, marks } = this.store.state;
+    const { readOnly, marks, pending } = this.store.state;
     if (readOnly) return;
-    const waiting = this.ofThisSearch().flatMap(({ grades }) => [...grades]);
-    const last = waiting.findLast(([, grade]) => grade !== null);
+    const last = [...pending].findLast(([, grade]) => grade !== null);
     if (id === null && last) return this.takeBack(last[0]);
-    const mark = id === null ? marks[0] : marks.find((known) => known.id === id);
+    const mark = marks.find(({ id: known, item, over }) =>
+      (id === null ? over !== null || !pending.has(item) : known === id));
     if (!mark) return this.speech.toast(t("There is no mark to undo in this search."));
     await this.revoke(mark.item, mark.over === null, () => mark.id);
   }
@@ -205,9 +205,9 @@ export class Marking {
           for (const [item, grade] of pending.grades) if (grade === null) merged.delete(item);
           this.store.update({ grades: /** @type {Map<number, number>} */ (merged) });
         }
-        settle();
         this.notify();
         await this.load();
+        settle(); // now that `marks` has it: an undo must know which mark is the last
         this.rescored();
       },
     });
