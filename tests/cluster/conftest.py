@@ -8,6 +8,7 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
+import dask
 import pytest
 from distributed import Client, LocalCluster
 
@@ -20,7 +21,8 @@ WORKERS = 2
 def client() -> Iterator[Client]:
     options = {"threads_per_worker": 1, "memory_limit": 0, "silence_logs": logging.CRITICAL}
     options["dashboard_address"] = "127.0.0.1:0"  # the port that is its own unless given has one cluster at a time
-    with LocalCluster(n_workers=WORKERS, **options) as cluster, Client(cluster) as client:
+    patient = dask.config.set({"distributed.comm.timeouts.connect": "300s"})  # a busy machine is slow, not wrong
+    with patient, LocalCluster(n_workers=WORKERS, **options) as cluster, Client(cluster) as client:
         yield client
 
 
