@@ -39,6 +39,21 @@ const lists = (total) => ({
     Array.from({ length: k }, (_n, i) => offset + i + 1),
 });
 
+/** The marks that a server has, the newest first, and how it takes and undoes them. */
+function markLog() {
+  /** @type {Partial<Mark>[]} */
+  const marks = [];
+  let number = 0;
+  /** @param {string} path @param {any} body */
+  const log = (path, body) => {
+    number += 1;
+    if (path === "feedback") marks.unshift({ id: number, ...body.marks[0], over: null });
+    else marks.splice(marks.findIndex(({ id }) => id === body.mark), 1);
+    return { ids: [number] };
+  };
+  return { marks, log };
+}
+
 /** The actions with a server that answers as told. @param {Record<string, Function>} server */
 function page(server, readOnly = false) {
   const store = createStore(initialState(readOnly, []));
@@ -156,17 +171,13 @@ test("a mark that the server refuses is taken back", async () => {
 });
 
 test("marks are sent in every round, and what the server does not have yet is shown as such", async () => {
-  /** @type {Partial<Mark>[]} */
-  const marks = [];
-  let away = false, number = 0;
+  const { marks, log } = markLog();
+  let away = false;
   const { store, search, marking, saving, toasts } = page({
     search: async () => answer([5, 3, 8]), marks: async () => [...marks],
     deliver: (/** @type {string} */ path, /** @type {any} */ body) => {
       if (away) throw new ApiError(0, "away");
-      number += 1;
-      if (path === "feedback") marks.unshift({ id: number, ...body.marks[0], over: null });
-      else marks.splice(marks.findIndex(({ id }) => id === body.mark), 1);
-      return { ids: [number] };
+      return log(path, body);
     },
   });
   await search.ask({ text: "sea" });
@@ -190,17 +201,13 @@ test("marks are sent in every round, and what the server does not have yet is sh
 });
 
 test("a mark that is on its way can be taken back, and survives that marks are loaded", async () => {
-  /** @type {Partial<Mark>[]} */
-  const marks = [];
-  let away = true, number = 0;
+  const { marks, log } = markLog();
+  let away = true;
   const { store, search, marking, saving, delivered } = page({
     search: async () => answer([5, 3, 8]), marks: async () => [...marks],
     deliver: (/** @type {string} */ path, /** @type {any} */ body) => {
       if (away) throw new ApiError(0, "away");
-      number += 1;
-      if (path === "feedback") marks.unshift({ id: number, ...body.marks[0], over: null });
-      else marks.splice(marks.findIndex(({ id }) => id === body.mark), 1);
-      return { ids: [number] };
+      return log(path, body);
     },
   });
   await search.ask({ text: "sea" });
@@ -221,9 +228,7 @@ test("a mark that is on its way can be taken back, and survives that marks are l
 });
 
 test("undo takes back the last mark also while its number is being loaded, and each mark once", async () => {
-  /** @type {Partial<Mark>[]} */
-  const marks = [];
-  let number = 0;
+  const { marks, log } = markLog();
   const { store, search, marking, delivered } = page({
     search: async () => answer([5, 3, 8]),
     marks: async () => {
@@ -231,12 +236,7 @@ test("undo takes back the last mark also while its number is being loaded, and e
       await new Promise(setImmediate); // slowly
       return now;
     },
-    deliver: (/** @type {string} */ path, /** @type {any} */ body) => {
-      number += 1;
-      if (path === "feedback") marks.unshift({ id: number, ...body.marks[0], over: null });
-      else marks.splice(marks.findIndex(({ id }) => id === body.mark), 1);
-      return { ids: [number] };
-    },
+    deliver: log,
   });
   await search.ask({ text: "sea" });
   await marking.mark(at(store, 0), 1);
