@@ -1,10 +1,10 @@
 // Marking: what people say about results. It changes the store and draws nothing.
 
 import { t, tn } from "./i18n.js";
-import { forServer, isList } from "./query.js";
+import { forServer, isList, queryKey } from "./query.js";
 
 /** @import { Saving } from "./saving.js" */
-/** @import { Api, Hit, Mark, Query, Speech, State, Store } from "./types.js" */
+/** @import { Api, Hit, Mark, Speech, State, Store } from "./types.js" */
 
 const SHOWN = 500;
 const LISTED = t("Items are only listed here. Search for something, then mark results.");
@@ -31,9 +31,6 @@ export function latestGrades(marks) {
  * @property {Map<number, number | null>} grades
  * @property {Map<number, number>} ids the number of each mark, once the server has given it
  */
-
-/** A name for a query. @param {Query} query */
-const nameOf = (query) => JSON.stringify(forServer(query));
 
 export class Marking {
   /**
@@ -200,7 +197,7 @@ export class Marking {
         };
       },
       done: async () => {
-        if (pending.search === nameOf(this.store.state.answered)) {
+        if (pending.search === queryKey(this.store.state.answered)) {
           const merged = new Map([...this.store.state.grades, ...pending.grades]);
           for (const [item, grade] of pending.grades) if (grade === null) merged.delete(item);
           this.store.update({ grades: /** @type {Map<number, number>} */ (merged) });
@@ -216,12 +213,12 @@ export class Marking {
   /** @param {number[]} items @param {number | null} grade @returns {Pending} */
   expect(items, grade) {
     const grades = new Map(items.map((item) => [item, grade]));
-    return { search: nameOf(this.store.state.answered), grades, ids: new Map() };
+    return { search: queryKey(this.store.state.answered), grades, ids: new Map() };
   }
 
   /** What is on its way in the search that is shown. */
   ofThisSearch() {
-    const search = nameOf(this.store.state.answered);
+    const search = queryKey(this.store.state.answered);
     return this.pending.filter((pending) => pending.search === search);
   }
 
@@ -234,12 +231,12 @@ export class Marking {
 
   /** The marks of this search as the server has them. */
   async load() {
-    const { answered } = this.store.state, search = nameOf(answered);
+    const { answered } = this.store.state, search = queryKey(answered);
     this.turn += 1;
     const { turn } = this;
     if (isList(answered)) return this.store.update({ marks: [] });
     const marks = await this.api.marks(forServer(answered)).catch(() => null);
-    if (!marks || this.turn !== turn || nameOf(this.store.state.answered) !== search) return;
+    if (!marks || this.turn !== turn || queryKey(this.store.state.answered) !== search) return;
     this.loaded = search;
     this.store.update({ marks, grades: latestGrades(marks) });
   }

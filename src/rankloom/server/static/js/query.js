@@ -200,3 +200,6 @@ function bounded(text) {
   if (text === null || text === undefined || !Number.isFinite(Number(text))) return 1;
   return Math.max(-10, Math.min(10, Number(text)));
 }
+
+/** A key of a query: equal for queries that the server takes for the same. @param {Query} query */
+export const queryKey = (query) => JSON.stringify(forServer(query));

@@ -4,7 +4,8 @@ import { Browse } from "./browse.js";
 import { howMany } from "./format.js";
 import { t, tn } from "./i18n.js";
 import {
-  arranged, empty, forServer, fromAddress, inWords, isList, rankedBy, toAddress, withExample, withFilter,
+  arranged, empty, forServer, fromAddress, inWords, isList, queryKey, rankedBy, toAddress, withExample,
+  withFilter,
 } from "./query.js";
 import { moves } from "./rows.js";
 
@@ -16,9 +17,6 @@ const MOST = 10_000;
 
 /** The grades that the server sent with results. @param {Hit[]} hits */
 const gradesOf = (hits) => new Map(hits.flatMap(({ id, mark }) => (mark === null ? [] : [[id, mark]])));
-
-/** @param {Query} one @param {Query} other */
-const sameQuery = (one, other) => JSON.stringify(forServer(one)) === JSON.stringify(forServer(other));
 
 export class Search {
   /**
@@ -86,7 +84,8 @@ export class Search {
    */
   show(answer, { animate, keep, groups, hits, changes }) {
     const { hits: before, query, answered, selected } = this.store.state;
-    const later = sameQuery(query, answered) ? Math.max(0, this.store.state.changes - changes) : 0;
+    const same = queryKey(query) === queryKey(answered);
+    const later = same ? Math.max(0, this.store.state.changes - changes) : 0;
     this.store.update({
       answer, answered: query, hits, groups, total: groups ? answer.total : Math.min(answer.total, MOST),
       grades: gradesOf(answer.hits), changes: later, error: null, searching: false,
